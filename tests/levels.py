@@ -50,6 +50,7 @@ _FOLDERS: Final = {
     "server": 1,
     "server/hosting/test_escapes.py": 3,
     "terminal": 1,
+    "test_tests.py": 1,
     "tools": 1,
     "tournament/cli": 1,
     "tournament/client": 1,

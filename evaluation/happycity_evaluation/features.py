@@ -22,16 +22,11 @@ from happycity_evaluation.valuation import (
     EffectTerms,
     prices,
     remaining,
+    rounds_to_fill,
     summarise,
     with_effect,
 )
 
-PACE: Final = 0.98
-"""Turns that a seat takes to fill one free position, at the pace of a card a turn."""
-SLACK: Final = 0.15
-"""Turns added to the filling of a city."""
-PACE_PRIOR: Final = 17.0
-"""Turns of one card each that are mixed into a seat's shown pace."""
 FARTHEST: Final = 3
 """Specials that miss more cards than this are out of sight."""
 _COLOURS: Final = 5
@@ -82,21 +77,12 @@ class Frame(NamedTuple):
         """Return the frame when the next round begins."""
         return Frame(self.round + 1, (False,) * len(self.moved), self.sizes)
 
-    def rounds_to_fill(self, seat: int) -> float:
-        """Estimate the rounds after this one until a city is full, from its pace so far."""
-        size = self.sizes[seat]
-        if size >= CITY_SIZE:
-            return 0.0
-        to_play = 0 if self.moved[seat] else 1
-        pace = (size - 1 + PACE_PRIOR) / (self.round - to_play + PACE_PRIOR)
-        return (CITY_SIZE - size - to_play) * PACE / pace + SLACK
-
     def turns(self, seat: int) -> float:
         """Estimate how many turns a seat will still have, unless it ends the game."""
         least = float(LAST_ROUND - self.round)
-        for rival in range(len(self.sizes)):
+        for rival, size in enumerate(self.sizes):
             if rival != seat:
-                least = min(least, self.rounds_to_fill(rival))
+                least = min(least, rounds_to_fill(size, self.round, 0 if self.moved[rival] else 1))
         return least + (0.0 if self.moved[seat] else 1.0)
 
 

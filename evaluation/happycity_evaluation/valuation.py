@@ -30,12 +30,12 @@ from happycity_evaluation.special_values import (
     value_if_taken,
 )
 
-OTHERS_STRETCH: Final = 0.98
-"""Turns a rival takes to fill one free position, at the pace of a card a turn."""
-OTHERS_SLACK: Final = 0.15
-"""Turns added to a rival's filling of a city."""
+PACE: Final = 0.98
+"""Turns that a seat takes to fill one free position, at the pace of a card a turn."""
+SLACK: Final = 0.15
+"""Turns added to the filling of a city."""
 PACE_PRIOR: Final = 17.0
-"""Turns of one card each that are mixed into a rival's shown pace."""
+"""Turns of one card each that are mixed into a seat's shown pace."""
 REACH: Final = (1.0, 0.41, 0.26, 0.24, 0.12, 0.06)
 """How likely a special is to be won, by the number of cards that its condition still misses."""
 WAIT: Final = 0.035
@@ -109,18 +109,19 @@ def turns_left(view: View, seat: int) -> float:
     least = float(LAST_ROUND - view.round)
     for rival, city in enumerate(view.cities):
         if rival != seat:
-            least = min(least, _turns_to_fill(view, rival, len(city)))
+            least = min(least, rounds_to_fill(len(city), view.round, 1 if rival > view.seat else 0))
     return least
 
 
-def _turns_to_fill(view: View, rival: int, size: int) -> float:
-    """Estimate the rounds after this one until a rival's city is full, from its pace so far."""
-    if size == CITY_SIZE:
+def rounds_to_fill(size: int, number: int, to_play: int) -> float:
+    """Estimate the rounds after round `number` until a city of this size is full, from its pace so far.
+
+    `to_play` is how many turns of this round its owner still has.
+    """
+    if size >= CITY_SIZE:
         return 0.0
-    to_play = 1 if rival > view.seat else 0
-    had = view.round - to_play
-    pace = (size - 1 + PACE_PRIOR) / (had + PACE_PRIOR)
-    return (CITY_SIZE - size - to_play) * OTHERS_STRETCH / pace + OTHERS_SLACK
+    pace = (size - 1 + PACE_PRIOR) / (number - to_play + PACE_PRIOR)
+    return (CITY_SIZE - size - to_play) * PACE / pace + SLACK
 
 
 class CityTotals(NamedTuple):

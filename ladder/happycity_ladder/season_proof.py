@@ -24,23 +24,21 @@ from happycity_ladder.ladder_store import LadderStore, line_row
 from happycity_ladder.leaderboard import Score, leaderboard
 from happycity_ladder.rater import Rater
 from happycity_tournament.games import BotProfile, FinishedGame
+from happycity_tournament.plain_json import plain_json
 from happycity_tournament.proof.commitment import Commitment, canonical
 from happycity_tournament.proof.publication import (
     GAMES_FILE,
     Chain,
-    Published,
+    Publication,
     Shape,
     VerificationError,
     check_acts,
     check_entry,
     games_and_chain,
-    plain,
-    publish_folder,
     published_record,
     read_lines,
     reading_line,
     replayed,
-    verify_folder,
 )
 from happycity_tournament.storage.store import Store
 
@@ -59,7 +57,7 @@ _SEASON: Shape = {
 _VERSION: Shape = {"id": (int,), "bot": (str,), "house": (bool,), "first_at": (float, int)}
 
 
-def publish_season(store: Store, season_id: int, folder: Path, *, processes: int) -> Published:
+def publish_season(store: Store, season_id: int, folder: Path, *, processes: int) -> Json:
     """Write a season that has ended into a folder, with the secrets of its deals.
 
     Raises:
@@ -86,17 +84,17 @@ def publish_season(store: Store, season_id: int, folder: Path, *, processes: int
         "versions": [_fields(one, _VERSION) for one in versions.values()],
         "acts": acts,
         "leaderboards": {
-            board: [plain(line_row(line)) for line in lines]
+            board: [plain_json(line_row(line)) for line in lines]
             for board, lines in ladder.leaderboards(season_id).items()
         },
     }
     lines = _lines(ladder, deals, {act["id"] for act in acts})
-    return publish_folder(folder, SEASON_FILE, lines, known, _recompute, processes=processes)
+    return SEASONS.publish(folder, lines, known, processes=processes)
 
 
-def verify_season(folder: Path, *, processes: int, noted: str | None = None) -> Published:
-    """Recompute a published season; arguments and errors are those of a tournament's `verify`."""
-    return verify_folder(folder, SEASON_FILE, _recompute, processes=processes, noted=noted)[0]
+def verify_season(folder: Path, *, processes: int, noted: str | None = None) -> Json:
+    """Recompute a published season; see `Publication.verify`."""
+    return SEASONS.verify(folder, processes=processes, noted=noted)
 
 
 def _fields(entry: object, names: Collection[str]) -> Json:
@@ -141,6 +139,9 @@ def _recompute(known: Json, folder: Path, processes: int) -> Json:
         **others,
         "leaderboards": {board.name: count.leaderboard(board.name) for board in count.config.boards},
     }
+
+
+SEASONS = Publication(SEASON_FILE, _recompute)
 
 
 class _Count:
@@ -213,7 +214,7 @@ class _Count:
         scores = {version: score for (_, name, version), score in self._scores.items() if name == board}
         present, at = self._present.get(board, set()), self._ended_at
         lines = leaderboard(self.versions.values(), ratings, scores, self.config, present=present, at=at)
-        return [plain(line_row(line)) for line in lines]
+        return [plain_json(line_row(line)) for line in lines]
 
 
 def _version(content: Json) -> Version:

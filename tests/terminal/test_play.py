@@ -13,7 +13,7 @@ from tests.tournament.servers import arena
 from happycity import Config, Game, Move
 from happycity.text.board import Line, plain
 from happycity_client import Decision, GameStarted
-from happycity_terminal.person import Person, moves_named
+from happycity_terminal.person import PersonBot, moves_named
 
 TAKEN = [Move.parse(text) for text in ("coin", "build grocery", "build grand_hotel", "dwell house")]
 OPTIONS = list(zip(TAKEN, (1, -2, -5, -1), strict=True))
@@ -122,7 +122,7 @@ class Lines:
 
 async def test_an_ambiguous_answer_is_asked_again() -> None:
     printed: list[Line] = []
-    person = Person(Lines("draw", "", "draw 2").line, printed.extend)
+    person = PersonBot(Lines("draw", "", "draw 2").line, printed.extend)
     game = Game.deal(Config(players=2), seed=1)
     person.begin(GameStarted(match_id=1, config=game.config, seat=0, bots=("you", "greedy"), seed=0))
     assert await person.choose(Decision.of(game)) is Move.parse("draw 2")
@@ -133,7 +133,7 @@ async def test_an_ambiguous_answer_is_asked_again() -> None:
 
 async def test_the_end_of_the_input_breaks_the_game_off() -> None:
     """No move is invented for a script that ends too early."""
-    person = Person(Lines().line, lambda lines: None)
+    person = PersonBot(Lines().line, lambda lines: None)
     asking = asyncio.create_task(person.choose(Decision.of(Game.deal(Config(players=2), seed=1))))
     await asyncio.wait([person.over])
     assert person.over.exception() is not None

@@ -109,5 +109,5 @@ def played(config: TournamentConfig, league: League, rng: np.random.Generator) -
         for game, places in zip(games, league.places(bots, own, rng).tolist(), strict=True):
             result = Result(0, None, game.position, game.deal_seed, game.bots, places)
             schedule.add(result)
-            builder.add(result)
+            builder.extend([result])
     return builder.build()

@@ -226,8 +226,9 @@ CountedGame = FinishedGame | Result
 
 
 def place_in_words(position: Position) -> str:
-    """Return a place in the schedule as people read it."""
-    return "round {}, table {}, rotation {}".format(*position)
+    """Return a place in the schedule as people read it: they count tables and rotations from 1 too."""
+    number, table, rotation = position
+    return f"round {number}, table {table + 1}, rotation {rotation + 1}"
 
 
 def practice_seed(number: int) -> int:

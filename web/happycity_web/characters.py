@@ -16,7 +16,7 @@ from happycity.v1 import match_pb2
 from happycity.v1 import match_service_pb2 as match_pb
 from happycity_server.errors import ApiError
 from happycity_tournament.client.connection import listed_game
-from happycity_tournament.standings.figures import Figures, GameColumns
+from happycity_tournament.standings.stats import GameTable, Stats
 from happycity_web.games import GAMES_SEARCHED, search, statistics
 from happycity_web.home import BOTS_SHOWN
 from happycity_web.ladder import ladder_values
@@ -138,10 +138,10 @@ def character_of(
     }
 
 
-def _figures(bot: str, games: Sequence[match_pb.Match]) -> Figures:
-    columns = GameColumns(sorted({bot, *(name for game in games for name in game.bots)}))
+def _figures(bot: str, games: Sequence[match_pb.Match]) -> Stats:
+    columns = GameTable(sorted({bot, *(name for game in games for name in game.bots)}))
     columns.add([listed_game(game).result for game in games])
-    return columns.figures()
+    return columns.stats()
 
 
 def _seats(game: match_pb.Match, purchases: Sequence[Purchase]) -> Iterator[tuple[str, _Seat]]:

@@ -13,7 +13,7 @@ from markupsafe import Markup
 from happycity.ladder.v1beta1 import ladder_service_pb2 as ladder_pb
 from happycity.tournament.v1beta1 import rating_pb2
 from happycity_tournament.report import charts
-from happycity_tournament.standings.figures import Figures
+from happycity_tournament.standings.stats import Stats
 
 LINES = 3 * charts.SERIES
 """Bots with a line in the chart of ratings: as many as can be distinguished, the best ones."""
@@ -46,19 +46,19 @@ class Cell:
         return f"{side} shade-{min(_SHADES, round(2 * _SHADES * abs(self.share - self.even)))}"
 
 
-def history(figures: Figures, bots: Sequence[str], *, label: str) -> Markup:
+def history(figures: Stats, bots: Sequence[str], *, label: str) -> Markup:
     """Draw the ratings of bots over the number of games."""
     return charts.lines({bot: figures.history.of(bot) for bot in bots[:LINES]}, label=label)
 
 
-def pairs(figures: Figures, bots: Sequence[str]) -> list[list[Cell | None]]:
+def pairs(figures: Stats, bots: Sequence[str]) -> list[list[Cell | None]]:
     """Return by row and column how bots did against each other; None where they never met."""
     return [
         [None if one is None else Cell(one.score, one.games) for one in row] for row in figures.pairs(bots)
     ]
 
 
-def rounds(figures: Figures, bots: Sequence[str]) -> list[list[Cell | None]]:
+def rounds(figures: Stats, bots: Sequence[str]) -> list[list[Cell | None]]:
     """Return by row how a bot did in each column of `figures.rounds`; None where it did not play."""
     spans = [span.scores for span in figures.rounds]
     return [[Cell(*scores[bot]) if bot in scores else None for scores in spans] for bot in bots]
@@ -68,7 +68,7 @@ def rating_history(points: Sequence[ladder_pb.RatingPoint], *, label: str) -> Ma
     """Draw the ratings of a bot of the ladder over time, with their intervals, one line for each version."""
     series = [
         [
-            charts.Estimate(_seconds(point), point.rating.elo, point.rating.low, point.rating.high)
+            charts.EstimatePoint(_seconds(point), point.rating.elo, point.rating.low, point.rating.high)
             for point in run
         ]
         for run in version_runs(points)

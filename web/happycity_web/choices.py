@@ -9,7 +9,7 @@ from itertools import groupby
 from happycity import DWELLINGS, Card, Colour, Move, Phase, View
 from happycity.rules.cities import Cities
 from happycity.rules.moves import COPY_BOX, MoveKind
-from happycity.text.board import Standing, coins_short, standing_after
+from happycity.text.board import SeatTotals, coins_short, totals_after
 from happycity.v1 import play_service_pb2 as play
 from happycity.wire.messages import move_of, view_of
 
@@ -105,7 +105,7 @@ def question(decision: play.Decision) -> Question:
     cities = Cities.of_view(view)
     moves = [(move_of(message), position, message.coins) for position, message in enumerate(decision.moves)]
     moves.sort(key=lambda entry: (entry[0].kind in _LAST, entry[0].kind))
-    before = Standing.of(cities, view.seat)
+    before = SeatTotals.of(cities, view.seat)
     choices = [
         Choice(
             position=position,
@@ -161,8 +161,8 @@ def _card(view: View, move: Move) -> Card | None:
     return next((card for card in view.cities[move.number] if card.special_set is not None), None)
 
 
-def _gains(view: View, move: Move, before: Standing) -> Iterator[Gain]:
-    after = standing_after(view, move)
+def _gains(view: View, move: Move, before: SeatTotals) -> Iterator[Gain]:
+    after = totals_after(view, move)
     if after is None:
         return
     for name in ("income", "inhabitants", "hearts", "points"):

@@ -24,8 +24,8 @@ from happycity.wire.messages import config_of
 from happycity_server.errors import ApiError
 from happycity_tournament.ratings.results import Difference, Ratings
 from happycity_tournament.ratings.statistics import Moments, count_metrics
-from happycity_tournament.standings.figures import Figures
 from happycity_tournament.standings.standings import Standings
+from happycity_tournament.standings.stats import Stats
 from happycity_tournament.storage.database import StoreError
 from happycity_tournament.wire import ratings_of
 from happycity_web import charts
@@ -113,7 +113,7 @@ async def tournament_page(feeds: Feeds, request: Request, query: GameQuery) -> P
     """Show a tournament: how far it is, its standings, what goes on, charts, and its games."""
     tournament = await tournament_of(feeds, request.path_params["tournament_id"])
     values = await _values(feeds, request, tournament, query)
-    figures: Figures | None = values["figures"]
+    figures: Stats | None = values["figures"]
     bots = [line.bot for line in values["standings"]]
     values |= {
         "scale": rating_scale(line.rating for line in values["standings"]),
@@ -133,7 +133,7 @@ async def bot_page(feeds: Feeds, request: Request, query: GameQuery) -> Page:
         raise HTTPException(404, text % {"number": tournament_id, "bot": bot})
     values = await _values(feeds, request, tournament, replace(query, bot=bot))
     line = next((line for line in values["standings"] if line.bot == bot), None)
-    figures: Figures | None = values["figures"]
+    figures: Stats | None = values["figures"]
     order = [line.bot for line in values["standings"]]
     meetings = [] if figures is None else list(figures.meetings(bot))
     meetings.sort(key=lambda meeting: order.index(meeting.opponent))
@@ -236,9 +236,9 @@ def _above_next(final: Ratings | None) -> dict[str, tuple[str, Difference]]:
     }
 
 
-def _computed(standings: Standings) -> Figures:
+def _computed(standings: Standings) -> Stats:
     """Return the figures of standings with what takes long to compute."""
-    figures = standings.figures()
+    figures = standings.stats()
     _ = figures.history, figures.rounds, list(figures.meetings(figures.games.bots[0]))
     return figures
 

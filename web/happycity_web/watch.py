@@ -24,8 +24,8 @@ from happycity_server.access.roles import principal
 from happycity_server.broadcast import Broadcast, SharedValues
 from happycity_server.frontends import Arena
 from happycity_server.places.watch import WatchedMatch
-from happycity_tournament.standings.figures import Figures
 from happycity_tournament.standings.standings import Standings
+from happycity_tournament.standings.stats import Stats
 from happycity_viewer.languages import Language
 from happycity_viewer.plies import encode, end_json, position_json, words_json
 from happycity_web.background import ANALYSES_KEPT, Background
@@ -124,7 +124,7 @@ class Feeds:
         """By tournament: those that are being loaded."""
         self.podiums = SharedValues[tuple[int, int], list[tournament_pb.Standing]](kept=200)
         """By tournament that is over, and number of games."""
-        self.figures = SharedValues[tuple[int, int], Figures](kept=16)
+        self.figures = SharedValues[tuple[int, int], Stats](kept=16)
         """By tournament, and number of games or moment."""
         self.notes = SharedValues[int, RecordNotes](kept=1000)
         """By match."""

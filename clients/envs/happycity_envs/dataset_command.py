@@ -43,7 +43,7 @@ def dataset(
     check_installed("dataset")
     from happycity_envs.dataset import episodes, write_minari, write_parquet
     from happycity_envs.selfplay import Reward
-    from happycity_tournament.cli.places import keep_apart, open_sources, reading_games
+    from happycity_tournament.cli.addresses import open_sources, reading_games, refuse_overwriting
 
     if file_format == "minari" and (out.exists() or not re.fullmatch(r"[-\w]+-v\d+", out.name)):
         raise ConfigError(f"--out: {out}: Minari takes a new folder that is named like planner-v0")
@@ -53,7 +53,7 @@ def dataset(
         if file_format == "minari":
             count = write_minari(found, out, reward=Reward(reward), author=author)
         else:
-            keep_apart(source, out)
+            refuse_overwriting(source, out)
             check_output("--out", out)
             count = write_parquet(found, out)
     remark(f"{out}: {plural(count, 'episode')}")

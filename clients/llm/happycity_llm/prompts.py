@@ -12,7 +12,7 @@ from happycity.rules.cards import Card, CardKind
 from happycity.rules.cities import Cities
 from happycity.rules.deals import DECKS, LAST_ROUND, START_COINS
 from happycity.runtime.files import read_text
-from happycity.text.board import Standing, board_lines, deck_prices, plain
+from happycity.text.board import SeatTotals, board_lines, deck_prices, plain
 from happycity.text.words import events_in_words, move_in_words, plural
 from happycity_client import Decision, GameStarted
 
@@ -147,7 +147,7 @@ def _start(config: Config) -> str:
 
 def _standing(view: View) -> str:
     """Return in one line what the seat to decide has."""
-    own = Standing.of(Cities.of_view(view), view.seat)
+    own = SeatTotals.of(Cities.of_view(view), view.seat)
     has = f"{plural(view.coins[view.seat], 'coin')}, income {own.income}, {own.inhabitants} inhabitants"
     return f"{has}, {plural(own.hearts, 'heart')}, {plural(len(view.cities[view.seat]), 'card')}"
 

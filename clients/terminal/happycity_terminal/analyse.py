@@ -29,14 +29,13 @@ from happycity_terminal.weaknesses import (
     LEAST_LOSS,
     LOSSES_IN_WORDS,
     SeatDecisions,
-    StoredGame,
     Weaknesses,
     diagnosis,
     weaknesses_of,
 )
+from happycity_tournament.cli.addresses import find_run, game_arguments, open_sources
 from happycity_tournament.cli.json import write_json
 from happycity_tournament.cli.list_games import check_plays
-from happycity_tournament.cli.places import find_run, game_arguments, open_sources
 from happycity_tournament.client.run_folder import Run
 from happycity_tournament.storage.sources import Source
 
@@ -69,9 +68,9 @@ def _analyse_games(source: Source, run: Run | None, question: AnalyseOptions, *,
     with Console(stderr=True, quiet=is_quiet()).status("") as status:
 
         def seats() -> Iterator[SeatDecisions]:
-            judged = weaknesses_of(
-                _stored_games(source, bot, question.limit), bot, playouts=evaluator.playouts
-            )
+            games = source.games(with_records=True)
+            stored = ((game.match_id, game.bots, line) for game, line in games if line and bot in game.bots)
+            judged = weaknesses_of(islice(stored, question.limit or None), bot, playouts=evaluator.playouts)
             for number, decisions in enumerate(judged, start=1):
                 status.update(f"{plural(number, 'game')} judged; Ctrl-C stops it")
                 yield from decisions
@@ -88,12 +87,6 @@ def _analyse_games(source: Source, run: Run | None, question: AnalyseOptions, *,
     if found.decisions:
         where = f"{source.name} {found.decisions[0].game} --from {found.decisions[0].decision}"
         write([((f"look at one with: happycity show {where}", Style.DIM),)])
-
-
-def _stored_games(source: Source, bot: str, limit: int) -> Iterator[StoredGame]:
-    games = source.games(with_records=True)
-    stored = ((game.match_id, game.bots, record) for game, record in games if record and bot in game.bots)
-    return islice(stored, limit or None)
 
 
 def _weaknesses(found: Weaknesses, evaluator: Evaluator) -> Iterator[Line]:

@@ -25,8 +25,8 @@ from happycity_check.recorded_match import RecordedMatch
 from happycity_terminal.replies import Reply, ReplyKind, reply_json, reply_line, summary
 from happycity_terminal.screen import write
 from happycity_terminal.show import seat_of
+from happycity_tournament.cli.addresses import find_game, find_run, game_arguments
 from happycity_tournament.cli.json import write_json
-from happycity_tournament.cli.places import find_game, find_run, game_arguments
 from happycity_tournament.client.run_folder import Run
 from happycity_tournament.games import FinishedGame
 from happycity_tournament.lineup import BotEntry, Lineup
@@ -39,7 +39,7 @@ _GAME_AND_DECISION = re.compile(r"(\d+)@(\d+)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class AskedDecisions:
     """Which decisions are put to which bot."""
 
     game: FinishedGame
@@ -79,7 +79,7 @@ def ask(
     folder, _ = game_arguments(source, game)
     found, record = find_game(source, game)
     run = find_run(folder)
-    question = question_of(found, loads(record), run, bot=bot, decision=decision, every=every)
+    question = asked_decisions(found, loads(record), run, bot=bot, decision=decision, every=every)
     if not found.bot_seeds:
         typer.echo("the seed of the bot's own randomness isn't known here; it is 0", err=True)
     replies: list[Reply] = []
@@ -104,7 +104,7 @@ def ask(
         raise typer.Exit(DIFFERS)
 
 
-def question_of(
+def asked_decisions(
     game: FinishedGame,
     record: Json,
     run: Run | None,
@@ -112,7 +112,7 @@ def question_of(
     bot: str | None,
     decision: int | None,
     every: bool,
-) -> Question:
+) -> AskedDecisions:
     """Return what is asked of whom; what can be checked is checked before anything is started.
 
     Raises:
@@ -128,7 +128,7 @@ def question_of(
     entry, directory = _entry(game.bots[chosen], command, run)
     Lineup(bots=(entry,), directory=directory).check()
     own = [step.decision_id for step in playback.steps if step.view.seat == chosen and not step.is_last]
-    return Question(
+    return AskedDecisions(
         game=game,
         record=record,
         playback=playback,
@@ -137,9 +137,6 @@ def question_of(
         directory=directory,
         decisions=own if every else [_decision(playback, chosen, own, decision)],
     )
-
-
-# What is asked of whom -----------------------------------------------------------------------------------
 
 
 def _split(source: str | None, game: str | None) -> tuple[str | None, str | None, int | None]:
@@ -182,10 +179,9 @@ def _entry(name: str, command: str, run: Run | None) -> tuple[BotEntry, Path]:
     """Return how the bot is started, and where: by the command, else as the run started it."""
     if command:
         return BotEntry(name=name, command=command), Path.cwd()
-    entry = (
-        next((entry for entry in run.lineup.bots if entry.name == name), None) if run is not None else None
-    )
-    if run is None or entry is None or entry.join:
+    bots = () if run is None else run.lineup.bots
+    entry = next((entry for entry in bots if entry.name == name and not entry.join), None)
+    if run is None or entry is None:
         raise ConfigError(f'--bot: give the command that starts it, as in --bot "{name}=COMMAND"')
     if entry.builtin is not None:
         entry = BotEntry(name=name, command=f"{sys.executable} -m happycity bot {name}={entry.builtin}")
@@ -210,9 +206,6 @@ def _decision(playback: Playback, seat: int, own: Sequence[int], decision: int |
     return next((step.decision_id for step in steps if not playback.was_answered(step)), own[0])
 
 
-# Asking --------------------------------------------------------------------------------------------------
-
-
 async def _until_stopped(main: Coroutine[Any, Any, None]) -> None:
     """Run `main`; SIGTERM cancels it, and SIGINT does if the bot doesn't get it too, else the second one."""
     task = asyncio.ensure_future(main)
@@ -229,7 +222,7 @@ async def _until_stopped(main: Coroutine[Any, Any, None]) -> None:
         await task
 
 
-async def _put(question: Question, replies: list[Reply], *, as_json: bool) -> None:
+async def _put(question: AskedDecisions, replies: list[Reply], *, as_json: bool) -> None:
     """Put the decisions one after the other, up to the first at which the bot fails."""
     game = question.game
     match = RecordedMatch(

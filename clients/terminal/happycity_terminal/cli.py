@@ -70,10 +70,10 @@ def show(
 
     selection = showing.Selection(first=first, seat=bot, as_json=as_json)
     if browser or out is not None:
-        from happycity_terminal.view import view
+        from happycity_terminal.game_page import write_game_page
 
         check_output("--out", out)
-        view(source, game, selection, output=out)
+        write_game_page(source, game, selection, output=out)
         return
     with until_output_closes():
         if follow:
@@ -221,11 +221,11 @@ def play(
         name=name, against=opponents, commands=commands or (), mode=mode, seats=seats, seed=chosen_seed
     )
     if watch:
-        from happycity_terminal.match import play_match
+        from happycity_terminal.watched_game import play_match
 
         play_match(plan, no_clock=no_clock, as_json=as_json)
     elif web:
-        from happycity_terminal.browser import play_in_browser
+        from happycity_terminal.browser_tables import play_in_browser
 
         play_in_browser(plan, server, is_seeded=seed is not None, opens=not no_open)
     else:

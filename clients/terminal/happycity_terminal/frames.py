@@ -121,9 +121,6 @@ def _wrapped(text: str, style: Style, width: int) -> list[Line]:
     return [((line, style),) for line in textwrap.wrap(text, width, subsequent_indent="  ")]
 
 
-# JSON ----------------------------------------------------------------------------------------------------
-
-
 def step_json(playback: Playback, step: Step) -> Json:
     """Return a decision as JSON; seats count from 0, as in records."""
     return {

@@ -28,7 +28,7 @@ class LeaveError(Exception):
     """The person breaks the game off."""
 
 
-class Person(Bot):
+class PersonBot(Bot):
     """The bot that asks a person for each of its moves in one game, which begins with `begin`."""
 
     def __init__(
@@ -49,7 +49,7 @@ class Person(Bot):
         """The match, once it has begun."""
         return self._playback.match_id
 
-    def begin(self, start: GameStarted) -> Person:
+    def begin(self, start: GameStarted) -> PersonBot:
         """Say who plays, and return this bot."""
         self.start = start
         self._playback = Playback(bots=start.bots, match_id=start.match_id)

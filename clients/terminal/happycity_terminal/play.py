@@ -28,12 +28,12 @@ from happycity.text.board import Line
 from happycity.wire.watch import add_to_playback
 from happycity_client import Settings, play
 from happycity_terminal.keyboard import keyboard
-from happycity_terminal.person import LeaveError, Person
+from happycity_terminal.person import LeaveError, PersonBot
 from happycity_terminal.screen import STYLE, color_depth, is_terminal, styled, text_width, write
 from happycity_tournament.client.connection import Connection, ServerError, connect
 from happycity_tournament.client.processes import Process, ProcessError
 from happycity_tournament.client.run_folder import STORE_FILE, RemoteServer, new_folder, own_store
-from happycity_tournament.client.session import Observer, open_arena
+from happycity_tournament.client.session import open_server_session
 from happycity_tournament.lineup import Lineup, bot_entries
 from happycity_tournament.storage.store import Store
 
@@ -88,17 +88,14 @@ async def _play_alone(plan: GamePlan) -> None:
     folder = new_folder()
     remark(f"starting a server and {', '.join(lineup.names)}; Ctrl-C ends the game")
     try:
-        async with open_arena(lineup, store=own_store(folder), folder=folder, observer=Observer()) as arena:
-            token = arena.tokens.of([plan.name])[plan.name]
+        async with open_server_session(lineup, folder) as session:
+            token = session.tokens([plan.name])[plan.name]
             settings = Settings(
-                name=plan.name, server=arena.connection.address, games=1, access=Access(token=token)
+                name=plan.name, server=session.connection.address, games=1, access=Access(token=token)
             )
-            await _Seat(arena.connection, settings, arena.bots).play(plan, table)
+            await _PersonSeat(session.connection, settings, session.bots).play(plan, table)
     finally:
-        if has_game(folder):  # also one that the others have finished
-            typer.echo(f"look at the game again with: happycity show {folder / STORE_FILE}")
-        else:
-            shutil.rmtree(folder, ignore_errors=True)
+        keep_played(folder, "the game")  # also one that the others have finished
 
 
 async def _play_on(server: RemoteServer, plan: GamePlan) -> None:
@@ -111,12 +108,12 @@ async def _play_on(server: RemoteServer, plan: GamePlan) -> None:
     table = plan.table(opponents)
     settings = Settings(name=plan.name, server=server.address, games=1, access=server.access)
     async with connect(server.address, server.access) as connection:
-        match_id = await _Seat(connection, settings, ()).play(plan, table)
+        match_id = await _PersonSeat(connection, settings, ()).play(plan, table)
     typer.echo(f"look at the game again with: happycity show {server.url} {match_id}")
 
 
 @dataclass(frozen=True, slots=True)
-class _Seat:
+class _PersonSeat:
     """A person's place on a server."""
 
     connection: Connection
@@ -126,7 +123,7 @@ class _Seat:
 
     async def play(self, plan: GamePlan, table: Sequence[str]) -> int:
         """Play one game to its end; return its match id."""
-        person = Person(keyboard(), _show, width=text_width())
+        person = PersonBot(keyboard(), _show, width=text_width())
         async with event_loop.running(play(person.begin, self.settings)) as (session,):
             match_id = await self._set_up(plan, table)
             await self._until(person, session)
@@ -146,7 +143,7 @@ class _Seat:
         typer.echo("a practice match: this server's clocks run, so answer in time", err=True)
         return match_id
 
-    async def _until(self, person: Person, session: asyncio.Future[None]) -> None:
+    async def _until(self, person: PersonBot, session: asyncio.Future[None]) -> None:
         """Wait for the end of the game, the session or a bot's process."""
         exits = {asyncio.create_task(process.wait()): process for process in self.processes}
         async with event_loop.running(*exits):
@@ -160,7 +157,7 @@ class _Seat:
             ended = next(process for task, process in exits.items() if task.done())
             raise ProcessError(ended.exit_summary())
 
-    async def _finish_without(self, person: Person, match_id: int) -> None:
+    async def _finish_without(self, person: PersonBot, match_id: int) -> None:
         """Show how the game ends for the others."""
         playback = Playback()
         async with aclosing(self.connection.watch_game(match_id)) as messages:
@@ -170,11 +167,13 @@ class _Seat:
         person.show_result(playback.results)
 
 
-def has_game(folder: Path) -> bool:
-    """Return whether the store in a folder has a game."""
+def keep_played(folder: Path, what: str) -> None:
+    """Say how to look at the games in a run's folder; remove a folder without any."""
     with suppress(HappyCityError), Store.existing(own_store(folder)) as store:
-        return bool(store.games(1))
-    return False
+        if store.games(1):
+            typer.echo(f"look at {what} again with: happycity show {folder / STORE_FILE}")
+            return
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _show(lines: Iterable[Line]) -> None:

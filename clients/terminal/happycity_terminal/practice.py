@@ -18,8 +18,8 @@ from happycity.records.record import Json
 from happycity.runtime.event_loop import EXIT_STOPPED, run_until_stopped, running
 from happycity.text.words import plural
 from happycity_terminal.practice_matches import PracticeGame, PracticeMatches, PracticePlan
-from happycity_tournament.cli.console import show
 from happycity_tournament.cli.json import write_json
+from happycity_tournament.cli.tables import print_lines
 from happycity_tournament.client.connection import check_names_are_free, connect
 from happycity_tournament.client.processes import Process, ProcessError, start_command
 from happycity_tournament.client.run_folder import new_folder
@@ -107,7 +107,7 @@ def practise(plan: PracticePlan, *, as_json: bool) -> int:
     if as_json:
         write_json(results.json())
     else:
-        show(out, *results.lines())
+        print_lines(out, *results.lines())
     return status
 
 
@@ -116,17 +116,17 @@ async def _play(plan: PracticePlan, results: _Results, *, out: Console | None, p
     await _check_opponents(plan)
     against = ", ".join(plan.against)
     hint = f"{plural(plan.games, 'practice game')} of {plan.bot} against {against} on {plan.server.address}"
-    matches = PracticeMatches(plan, remark=lambda text: show(progress, text))
+    matches = PracticeMatches(plan, remark=lambda text: print_lines(progress, text))
     with progress.status(f"{hint}; Ctrl-C stops it") as status:
         if not progress.is_terminal:
-            show(progress, f"{hint}; Ctrl-C stops it")
+            print_lines(progress, f"{hint}; Ctrl-C stops it")
         async with _program(plan) as program:
             if program is not None:
-                show(progress, f"what {plan.bot} prints: {program.log}")
+                print_lines(progress, f"what {plan.bot} prints: {program.log}")
             async with aclosing(matches.play()) as found:
                 while (game := await _next(found, program, results)) is not None:
                     if out is not None:
-                        show(out, *([] if results.games else [_HEAD]), _line(game, plan.bot))
+                        print_lines(out, *([] if results.games else [_HEAD]), _line(game, plan.bot))
                     results.games.append(game)
                     status.update(f"{len(results.games)} of {plural(plan.games, 'game')}; Ctrl-C stops it")
 

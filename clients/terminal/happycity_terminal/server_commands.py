@@ -106,14 +106,14 @@ def submit(
     passes. The token, in HAPPYCITY_TOKEN or HAPPYCITY_TOKENS, is the bot's. The exit status is 1 if the bot
     is rejected.
     """
-    from happycity_terminal.submitting import Act, list_submissions, submit_bot
+    from happycity_terminal.submitting import SubmitAction, list_submissions, submit_bot
 
     if show + list_all + withdraw > 1:
         raise ConfigError("--show, --list, --withdraw: give one of them")
     if list_all:
         list_submissions(server, as_json=as_json)
         return
-    act: Act = "show" if show else "withdraw" if withdraw else "submit"
+    act: SubmitAction = "show" if show else "withdraw" if withdraw else "submit"
     submit_bot(server, folder, act, wait=not no_wait, as_json=as_json)
 
 

@@ -21,8 +21,8 @@ from happycity.v1 import match_service_pb2 as pb
 from happycity.wire.watch import add_to_playback
 from happycity_terminal.frames import end_json, frame, result_lines, step_json, title
 from happycity_terminal.screen import is_terminal, text_width, write
-from happycity_tournament.cli.places import find_game, game_arguments, server_playing
-from happycity_tournament.client.connection import Connection, ServerError, connect
+from happycity_tournament.cli.addresses import find_game, game_arguments, server_playing
+from happycity_tournament.client.connection import ServerError, connect
 from happycity_tournament.client.run_folder import RemoteServer
 from happycity_tournament.games import FinishedGame
 
@@ -50,9 +50,9 @@ def show(source: str | None, game: str | None, selection: Selection) -> None:
         printer.print_steps(len(playback.steps))
         printer.print_end()
         return
-    from happycity_terminal.viewer import Viewer  # noqa: PLC0415 - not needed in a pipe
+    from happycity_terminal.viewer import GameViewer  # noqa: PLC0415 - not needed in a pipe
 
-    event_loop.run(Viewer(playback, first=first - 1, seat=seat).run())
+    event_loop.run(GameViewer(playback, first=first - 1, seat=seat).run())
 
 
 def find_finished(source: str | None, game: str | None) -> tuple[FinishedGame, str, Playback]:
@@ -78,8 +78,10 @@ def follow(source: str | None, game: str | None, selection: Selection) -> None:
 
 async def _follow(server: RemoteServer, match_id: int | None, selection: Selection) -> None:
     async with connect(server.address, server.access) as opened:
+        match_id = match_id or await opened.newest_running_game()
         if match_id is None:
-            match_id = await _running_game(opened)
+            nothing = f"no game is being played on {opened.address}"
+            raise ConfigError(f"{nothing}; name a finished one without --follow")
         bots = await opened.bots_of_game(match_id)
         playback = Playback(bots=bots, match_id=match_id)
         async with aclosing(opened.watch_game(match_id)) as messages:
@@ -89,22 +91,13 @@ async def _follow(server: RemoteServer, match_id: int | None, selection: Selecti
                 await _view_live(playback, messages, selection)
 
 
-async def _running_game(connection: Connection) -> int:
-    match_id = await connection.newest_running_game()
-    if match_id is None:
-        raise ConfigError(
-            f"no game is being played on {connection.address}; name a finished one without --follow"
-        )
-    return match_id
-
-
 async def _view_live(
     playback: Playback, messages: AsyncIterator[pb.WatchMatchResponse], selection: Selection
 ) -> None:
-    from happycity_terminal.viewer import Viewer  # noqa: PLC0415 - not needed in a pipe
+    from happycity_terminal.viewer import GameViewer  # noqa: PLC0415 - not needed in a pipe
 
     add_to_playback(playback, await anext(messages))
-    viewer = Viewer(playback, seat=seat_of(playback, selection.seat))
+    viewer = GameViewer(playback, seat=seat_of(playback, selection.seat))
 
     async def add() -> None:
         async for message in messages:

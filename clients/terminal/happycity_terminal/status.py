@@ -34,7 +34,13 @@ def show_status(address: str, *, health: bool, service: str, server_name: str, a
     answer = event_loop.run(_health(address, service, server_name))
     if not as_json:
         typer.echo(f"{address}: {answer}", err=answer not in _ANSWERS)
-    bots = [] if health or service or answer != SERVING else _bots(address)
+    bots: list[ConnectedBot] = []
+    if answer == SERVING and not (health or service):
+        from happycity_tournament.client.connection import call_server
+        from happycity_tournament.client.run_folder import RemoteServer
+
+        server = RemoteServer.at(address, setting="ADDRESS")
+        bots = call_server(server, lambda connection: connection.bots())
     if as_json:
         from happycity_tournament.cli.json import write_json
 
@@ -65,32 +71,20 @@ async def _health(address: str, service: str, name: str) -> str:
     return str(health_pb2.HealthCheckResponse.ServingStatus.Name(response.status)).lower()
 
 
-def _bots(address: str) -> list[ConnectedBot]:
-    from happycity_tournament.client.connection import call_server
-    from happycity_tournament.client.run_folder import RemoteServer
-
-    return call_server(RemoteServer.at(address, setting="ADDRESS"), lambda connection: connection.bots())
-
-
 def _table(listed: Sequence[ConnectedBot]) -> Table:
     from rich.text import Text
 
-    from happycity_terminal.ladder.tables import empty_table
+    from happycity_tournament.cli.tables import empty_table, moment_text
+    from happycity_tournament.games import BotProfile
 
     table = empty_table("bot", "state", "since (UTC)", "games", "strikes", "about")
     for bot in listed:
         state = ("house" if bot.house else "connected") if bot.connected else "away"
-        since = bot.since.ToDatetime().strftime("%m-%d %H:%M:%S")
+        since = moment_text(bot.since, "%m-%d %H:%M:%S")
         cells = (bot.name, state, since, str(bot.games), str(bot.strikes))
+        said = BotProfile(bot_info_of(bot.info), one_line(bot.software))
         # One line a bot: what has no room is in the JSON.
-        about = Text(_about(bot), no_wrap=True, overflow="ellipsis")
+        shown = "; ".join(filter(None, (said.about, said.software)))
+        about = Text(shown, no_wrap=True, overflow="ellipsis")
         table.add_row(*map(Text, cells), about)
     return table
-
-
-def _about(bot: ConnectedBot) -> str:
-    """Return in one line who made a bot, and what it is."""
-    from happycity_tournament.games import BotProfile
-
-    said = BotProfile(bot_info_of(bot.info), one_line(bot.software))
-    return "; ".join(filter(None, (said.about, said.software)))

@@ -18,8 +18,9 @@ from happycity.match import check_bot_name
 from happycity.runtime.commands import remark
 from happycity.runtime.settings import CommandSettings, load
 from happycity.text.words import plural
-from happycity.wire.json import message_json
+from happycity.wire.json import enum_word, message_json
 from happycity_tournament.cli.json import write_json
+from happycity_tournament.cli.tables import moment_text
 from happycity_tournament.client.connection import Connection, call_server
 from happycity_tournament.client.run_folder import RemoteServer
 from happycity_tournament.hosted.submissions import parts_of
@@ -28,7 +29,7 @@ BOT_FILE = "bot.toml"
 POLL_SECONDS = 1.0
 
 
-Act = Literal["submit", "show", "withdraw"]
+SubmitAction = Literal["submit", "show", "withdraw"]
 """What is done with the bot of a folder."""
 
 
@@ -82,7 +83,7 @@ class BotFile(CommandSettings):
         return list(found)
 
 
-def submit_bot(server: str | None, folder: Path, act: Act, *, wait: bool, as_json: bool) -> None:
+def submit_bot(server: str | None, folder: Path, act: SubmitAction, *, wait: bool, as_json: bool) -> None:
     """Submit the bot of a folder, show the newest submission, or withdraw it; print where it stands.
 
     The result of its trial is waited for if `wait`.
@@ -131,17 +132,14 @@ def list_submissions(server: str | None, *, as_json: bool) -> None:
         write_json(list(map(message_json, found.submissions)))
         return
     for one in found.submissions:
-        typer.echo(f"{one.create_time.ToDatetime():%Y-%m-%d %H:%M} UTC  {one.owner}: {_line(one)}")
+        typer.echo(f"{moment_text(one.create_time)} UTC  {one.owner}: {_line(one)}")
 
 
 def _line(submission: pb.Submission) -> str:
     """Return where a submission stands, and what it has cost."""
-    line = f"{submission.bot.name} {submission.digest[:12]}: {_state(submission)}"
+    state = enum_word(pb.SubmissionState, submission.state)
+    line = f"{submission.bot.name} {submission.digest[:12]}: {state}"
     if not submission.peak_memory_bytes:
         return line
     memory = f"{submission.peak_memory_bytes / 1e6:,.0f} MB"
     return f"{line}; {submission.cpu_seconds:,.1f} CPU seconds, {memory}"
-
-
-def _state(submission: pb.Submission) -> str:
-    return pb.SubmissionState.Name(submission.state).removeprefix("SUBMISSION_STATE_").lower()

@@ -31,7 +31,7 @@ _KEYS = (
 _MAX_DIGITS = 6
 
 
-class Viewer:
+class GameViewer:
     """One game on the whole screen; of a game that is being played, the decisions so far."""
 
     def __init__(self, playback: Playback, *, first: int = 0, seat: int | None = None) -> None:
@@ -83,8 +83,6 @@ class Viewer:
             self._message = str(error)
         self._application.invalidate()
 
-    # What is seen ------------------------------------------------------------------------------------------
-
     def _board(self) -> StyleAndTextTuples:
         size = self._application.output.get_size()
         is_cut = columns(answer(self.playback, self._step)) > size.columns  # in the bar
@@ -104,9 +102,10 @@ class Viewer:
             if len(longer) <= width:
                 keys = longer
         said = answer(self.playback, step) if not step.is_last else ""
+        prompt = f"go to decision: {self._typed}" if self._typed else self._message
         lines: list[Line] = [
             ((f"{'! ' if step.incidents else ''}{said}"[:width], Style.PLAIN),),
-            ((self._prompt() or keys, Style.PLAIN if self._prompt() else Style.DIM),),
+            ((prompt or keys, Style.PLAIN if prompt else Style.DIM),),
         ]
         return styled(lines)
 
@@ -116,14 +115,9 @@ class Viewer:
         text = f" {title(self.playback, self._step)}{live}{more}"
         return [("", to_ascii(text) if is_ascii_only() else text)]
 
-    def _prompt(self) -> str:
-        return f"go to decision: {self._typed}" if self._typed else self._message
-
     @property
     def _step(self) -> Step:
         return self.playback.steps[self.index]
-
-    # Keys --------------------------------------------------------------------------------------------------
 
     def _bindings(self) -> KeyBindings:
         bindings = KeyBindings()
@@ -151,14 +145,11 @@ class Viewer:
         on("p")(lambda: self._search(-1, self._is_of_seat, "no earlier decision of this seat"))
         on("!")(lambda: self._search(1, lambda index: bool(self._at(index).incidents), "no later incident"))
         on("enter")(self._go_to_typed)
-        on("backspace")(self._erase)
-        on("q", "c-c", "c-d")(self._application_exit)
+        on("backspace")(lambda: self._type(self._typed[:-1]))
+        on("q", "c-c", "c-d")(lambda: self._application.exit())  # noqa: PLW0108 - there is none yet
         for digit in "0123456789":
-            on(digit)(lambda digit=digit: self._type(digit))  # type: ignore[misc]  # a default binds the digit
+            on(digit)(lambda digit=digit: self._type(self._typed + digit))  # type: ignore[misc]  # a default binds the digit
         return bindings
-
-    def _application_exit(self) -> None:
-        self._application.exit()
 
     def _go(self, index: int) -> None:
         self._typed = ""
@@ -188,11 +179,8 @@ class Viewer:
     def _move_text(self, lines: int) -> None:
         self._scroll = max(0, self._scroll + lines)
 
-    def _type(self, digit: str) -> None:
-        self._typed = (self._typed + digit)[:_MAX_DIGITS]
-
-    def _erase(self) -> None:
-        self._typed = self._typed[:-1]
+    def _type(self, digits: str) -> None:
+        self._typed = digits[:_MAX_DIGITS]
 
     def _go_to_typed(self) -> None:
         if self._typed:

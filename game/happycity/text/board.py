@@ -101,7 +101,7 @@ def options_lines(
 
     `options` are moves with the change of the seat's coins; lines have at most `width` columns.
     """
-    before = Standing.of(Cities.of_view(view), view.seat)
+    before = SeatTotals.of(Cities.of_view(view), view.seat)
     return [
         _option(number, move_in_words(move, coins, bots), hint, width=width, is_chosen=move is chosen)
         for number, (move, coins) in enumerate(options, start=1)
@@ -135,7 +135,6 @@ def fit(text: str, width: int) -> str:
 
 _NAME = 26  # columns of a bot's name
 _HALF = 39  # columns of what stands next to something else
-# Parts of the board --------------------------------------------------------------------------------------
 
 
 def _heading(view: View, bots: Sequence[str]) -> Line:
@@ -236,8 +235,6 @@ def _special(card: Card, *, is_met: bool) -> Line:
     )
 
 
-# Cards ---------------------------------------------------------------------------------------------------
-
 _LETTERS = {1: "Y", 2: "B", 3: "G", 4: "O", 5: "P"}
 _COLOURS = {1: Style.YELLOW, 2: Style.BLUE, 3: Style.GREEN, 4: Style.ORANGE, 5: Style.PURPLE}
 LEGEND: Line = (
@@ -265,14 +262,11 @@ def _card(card: Card, values: str, more: str) -> Line:
     return (*_badge(card), (f" {name}", Style.PLAIN), (f" {values}{more}" if values else more, Style.DIM))
 
 
-# Moves ---------------------------------------------------------------------------------------------------
-
-
 _GAINING = (MoveKind.BUILD, MoveKind.DWELL, MoveKind.TAKE, MoveKind.MARKET)
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class SeatTotals:
     """What a seat has if the game ended now."""
 
     points: int
@@ -283,12 +277,12 @@ class Standing:
     """The total of the city, as of inhabitants."""
 
     @classmethod
-    def of(cls, cities: Cities, seat: int) -> Standing:
+    def of(cls, cities: Cities, seat: int) -> SeatTotals:
         """Return what a seat has in cities."""
         return cls(points_of(cities, seat), cities.income(seat), *totals(cities, seat))
 
 
-def standing_after(view: View, move: Move) -> Standing | None:
+def totals_after(view: View, move: Move) -> SeatTotals | None:
     """Return what the seat to decide has with the card that a move adds to its city; None if it adds none.
 
     What the card brings later, and by its effect at once, is left out.
@@ -299,7 +293,7 @@ def standing_after(view: View, move: Move) -> Standing | None:
     if effect_of(move.card).replaces_last:
         cities.remove_last(seat)
     cities.add(seat, move.card)
-    return Standing.of(cities, seat)
+    return SeatTotals.of(cities, seat)
 
 
 def coins_short(cities: Cities, seat: int, card: Card) -> int:
@@ -313,14 +307,14 @@ def deck_prices(deck: int) -> tuple[int, int]:
     return min(prices), max(prices)
 
 
-def _hint(view: View, move: Move, before: Standing) -> str:
+def _hint(view: View, move: Move, before: SeatTotals) -> str:
     """Return what a card gives and what it adds to points and income; of a deck, its prices."""
     if move.kind is MoveKind.DRAW:
         lowest, highest = deck_prices(move.number)
         left, discarded = view.decks[move.number - 1], view.discards[move.number - 1]
         cards = f"{left} cards left" if left else f"{discarded} discarded cards are shuffled"
         return f"{lowest} to {highest} coins, {cards}"
-    after = standing_after(view, move)
+    after = totals_after(view, move)
     if after is None or move.card is None:
         return ""
     hints = [card_values(move.card)]
@@ -338,9 +332,6 @@ def _option(number: int, text: str, hint: str, *, width: int, is_chosen: bool) -
         f"{'▶' if is_chosen else ' '} {number:>2}  {fit(text, 36) if hint else fit(text, width - 6).rstrip()}"
     )
     return ((line, style), (fit(hint, room).rstrip(), Style.DIM))
-
-
-# Layout --------------------------------------------------------------------------------------------------
 
 
 def _length(line: Line) -> int:

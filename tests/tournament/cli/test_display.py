@@ -32,7 +32,7 @@ def screen(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> S
 @pytest.fixture
 def update(screen: Screen) -> Iterator[Callable[..., str]]:
     """Return a function that shows a changed snapshot after some seconds, and returns what was written."""
-    with Display(hint="Ctrl-C stops it") as shown:
+    with Display() as shown:
 
         def show(seconds: float = 5.0, **changes: object) -> str:
             screen.now += seconds

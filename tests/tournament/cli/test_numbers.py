@@ -8,7 +8,13 @@ from tests.tournament.conftest import Run, json_of
 from tests.tournament.leagues import League
 from tests.tournament.runs import BOTS
 
-from happycity_tournament.cli.places import find_run, find_tournament, open_sources, place_at, with_tournament
+from happycity_tournament.cli.addresses import (
+    find_run,
+    find_tournament,
+    location_at,
+    open_sources,
+    with_tournament,
+)
 from happycity_tournament.client.run_folder import Run as RunFolder
 from happycity_tournament.client.run_folder import own_store
 from happycity_tournament.config import TournamentState
@@ -31,8 +37,8 @@ def two(finished_run: RunFolder) -> RunFolder:
 @pytest.mark.usefixtures("two")
 def test_the_number_of_an_address_wins_over_that_of_the_run(run: Run, address: str, number: int) -> None:
     """For what is shown, read and named."""
-    assert place_at(address).tournament_id == number
-    assert find_tournament(address).id == number
+    assert location_at(address).tournament_id == number
+    assert find_tournament(address).tournament_id == number
     assert with_tournament(address) == f"{address}#{number}" if "#" not in address else True
     games = {1: 12, 2: 4}[number]
     arguments = (address,) if address else ()
@@ -48,9 +54,9 @@ def test_the_number_of_an_address_wins_over_that_of_the_run(run: Run, address: s
 def test_the_address_of_a_tournament_names_it(address: str) -> None:
     """A command that is to be copied from a message must not mean another tournament."""
     named = find_tournament(address)
-    assert find_tournament(named.address).id == named.id
+    assert find_tournament(named.address).tournament_id == named.tournament_id
     assert Path(named.address.partition("#")[0]) == Path(RUN)
-    assert ("#" in named.address) == (named.id != 1)
+    assert ("#" in named.address) == (named.tournament_id != 1)
 
 
 @pytest.mark.usefixtures("two")
@@ -76,3 +82,16 @@ def test_what_stop_says_to_continue_is_what_was_stopped(run: Run) -> None:
             store.set_state(number, TournamentState.RUNNING)
         errors = run("stop", f"{RUN}#{number}")[2]
         assert errors.splitlines()[-1] == f"continue with: tournament resume {address}"
+
+
+@pytest.mark.parametrize("address", [RUN, f"{RUN}#2"])
+@pytest.mark.usefixtures("two")
+def test_what_is_resumed_is_continued_by_its_own_number(
+    run: Run, monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
+    async def abort(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("happycity_tournament.cli.run.resume_run", abort)
+    status, _, errors = run("resume", address)
+    assert (status, f"; continue with: tournament resume {address}\n" in errors) == (130, True), errors

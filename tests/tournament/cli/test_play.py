@@ -18,7 +18,7 @@ from happycity_tournament.cli.presenter import PURE
 from happycity_tournament.client.connection import ServerError
 from happycity_tournament.client.run_folder import OwnServer
 from happycity_tournament.client.run_folder import Run as RunFolder
-from happycity_tournament.client.session import Observer, ServerEndedError
+from happycity_tournament.client.session import ProgressView, ServerEndedError
 from happycity_tournament.config import SprtTest, TournamentConfig, TournamentState
 from happycity_tournament.lineup import Lineup
 from happycity_tournament.play.snapshot import Snapshot, load_snapshot
@@ -47,7 +47,7 @@ def session(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
             folder: Path,
             venue: OwnServer,
             lineup: Lineup,
-            observer: Observer,
+            observer: ProgressView,
             web: bool,
         ) -> Snapshot:
             with Store.create(venue.store) as store:

@@ -22,7 +22,7 @@ def ratings_of(path: Path) -> Ratings:
         assert stored is not None
         builder = GamesBuilder(stored.config["bots"])
         for result in store.results(1):
-            builder.add(result)
+            builder.extend([result])
         return rate(estimate_of(builder.build()))
 
 

@@ -25,12 +25,12 @@ from happycity_tournament.client.connection import (
     Connection,
     ServerError,
     UnavailableError,
-    Watch,
     connect,
     finished_game,
     listed_game,
     translate_errors,
 )
+from happycity_tournament.client.watch import TournamentWatch
 from happycity_tournament.config import TournamentConfig, TournamentState
 from happycity_tournament.play.snapshot import Snapshot
 from happycity_tournament.wire import tournament_config_message
@@ -102,14 +102,15 @@ async def scripted(*scripts: Script) -> AsyncIterator[tuple[ScriptedServer, Conn
 @pytest.fixture(autouse=True)
 def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make every pause between two attempts as short as possible."""
-    monkeypatch.setattr("happycity_tournament.client.connection.FIRST_PAUSE_SECONDS", 0.0)
+    for module in ("connection", "watch"):
+        monkeypatch.setattr(f"happycity_tournament.client.{module}.FIRST_PAUSE_SECONDS", 0.0)
 
 
 async def followed(
     *scripts: Script, patience: float = 60.0, remark: Callable[[str], None] = lambda text: None
 ) -> list[TournamentState]:
     async with scripted(*scripts) as (server, connection):
-        watch = Watch(connection, 7, patience=patience, remark=remark)
+        watch = TournamentWatch(connection, 7, patience=patience, remark=remark)
         states = [snapshot.state async for snapshot in watch.snapshots()]
     assert [request.tournament_id for request in server.requests] == [7] * len(scripts)
     return states
@@ -160,7 +161,7 @@ async def test_patience_ends() -> None:
 async def test_a_stop_reaches_a_server_that_is_away() -> None:
     stopped = pb.Tournament(tournament_id=7, config=CONFIG, progress=progress(STOPPED))
     async with scripted([LOST], [LOST], [stopped]) as (server, connection):
-        await Watch(connection, 7, patience=60.0, remark=print).stop()
+        await TournamentWatch(connection, 7, patience=60.0, remark=print).stop()
     assert len(server.requests) == 3
 
 
@@ -171,7 +172,7 @@ async def test_a_tournament_may_still_wait_for_its_bots(step: object, *, waiting
     if isinstance(step, int):
         answer = pb.Tournament(tournament_id=7, config=CONFIG, progress=progress(step))
     async with scripted([answer]) as (_, connection):
-        assert await Watch(connection, 7, patience=0.0, remark=print).is_waiting() is waiting
+        assert await TournamentWatch(connection, 7, patience=0.0, remark=print).is_waiting() is waiting
 
 
 async def test_changes_add_up() -> None:

@@ -10,14 +10,14 @@ from happycity import ConfigError
 from happycity.runtime.tokens import Role, read_tokens_file
 from happycity.runtime.transport import Access
 from happycity_tournament.client import run_folder
-from happycity_tournament.client.tokens import EnvironmentTokens, IssuedTokens
+from happycity_tournament.client.tokens import IssuedTokens, tokens_of_environment
 from happycity_tournament.lineup import BotEntry, Lineup
 
 PASSWORD_URL = "postgresql+psycopg://me:hidden@host/games?password=hidden&sslmode=require"
 
 
 def saved(
-    folder: Path, venue: run_folder.Venue, lineup: Lineup | None = None, *, created_at: float = 3.0
+    folder: Path, venue: run_folder.ServerChoice, lineup: Lineup | None = None, *, created_at: float = 3.0
 ) -> run_folder.Run:
     run = run_folder.Run(
         folder=folder, tournament_id=3, created_at=created_at, venue=venue, lineup=lineup or Lineup()
@@ -34,7 +34,7 @@ def saved(
         run_folder.RemoteServer(address="h:1"),
     ],
 )
-def test_a_run_outlives_its_process(tmp_path: Path, venue: run_folder.Venue) -> None:
+def test_a_run_outlives_its_process(tmp_path: Path, venue: run_folder.ServerChoice) -> None:
     lineup = Lineup(
         bots=(
             BotEntry(name="old", builtin="greedy"),
@@ -134,9 +134,9 @@ def test_each_bot_has_a_token_of_its_own(tmp_path: Path) -> None:
 
 def test_tokens_of_another_server_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HAPPYCITY_TOKENS", "ann=hc_1_x,cem=hc_2_y")
-    assert EnvironmentTokens().of(["ann", "bob"]) == {"ann": "hc_1_x"}
+    assert tokens_of_environment(["ann", "bob"]) == {"ann": "hc_1_x"}
     monkeypatch.setenv("HAPPYCITY_TOKENS", "hc_1_x")
     with pytest.raises(ConfigError, match=r"HAPPYCITY_TOKENS: entry 1 is not NAME=TOKEN"):
-        EnvironmentTokens().of(["ann"])
+        tokens_of_environment(["ann"])
     monkeypatch.delenv("HAPPYCITY_TOKENS")
-    assert EnvironmentTokens().of(["ann"]) == {}
+    assert tokens_of_environment(["ann"]) == {}

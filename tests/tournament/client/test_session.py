@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from happycity_tournament.client.processes import BotProcess, start_command
-from happycity_tournament.client.session import Arena
+from happycity_tournament.client.processes import BotProgram, start_command
+from happycity_tournament.client.session import ServerSession
 
 SECRET = "hc_1_secret"
 
@@ -35,17 +35,12 @@ class Remarks:
         self.texts.append(text)
 
 
-class Tokens:
-    def of(self, names: tuple[str, ...]) -> dict[str, str]:
-        return dict.fromkeys(names, SECRET)
+def session_of(server: Server, restarts: int) -> ServerSession:
+    parts: Any = {"connection": server, "tokens": lambda names: dict.fromkeys(names, SECRET)}
+    return ServerSession(environment={}, patience=0.0, stop_handlers=[], restarts=restarts, **parts)
 
 
-def arena_of(server: Server, restarts: int) -> Arena:
-    parts: Any = {"connection": server, "tokens": Tokens()}
-    return Arena(environment={}, patience=0.0, stop_handlers=[], restarts=restarts, **parts)
-
-
-def ending_bot(folder: Path) -> BotProcess:
+def ending_bot(folder: Path) -> BotProgram:
     """Return a program that notes each of its starts in a file, and fails."""
     return start_command(
         "ann", "sh -c 'echo x >> starts; exit 3'", tokens={}, environment={}, folder=folder, directory=folder
@@ -56,12 +51,12 @@ def ending_bot(folder: Path) -> BotProcess:
 async def test_a_bot_is_started_again_as_often_as_agreed(tmp_path: Path, restarts: int) -> None:
     """After that its seats are forfeited, so that no game waits for it, for the reason that it ended with."""
     server, remarks = Server(), Remarks()
-    arena, bot = arena_of(server, restarts), ending_bot(tmp_path)
+    session, bot = session_of(server, restarts), ending_bot(tmp_path)
     again = []
     for _ in range(restarts + 1):
         assert server.left == []
         await bot.wait()
-        again.append(await arena._started_again(bot, remarks))  # type: ignore[arg-type]  # all that it needs
+        again.append(await session._started_again(bot, remarks))  # type: ignore[arg-type]  # all that it needs
     assert again == [True] * restarts + [False]
     assert bot.restarts == restarts
     assert len((tmp_path / "starts").read_text().split()) == 1 + restarts
@@ -76,7 +71,7 @@ async def test_a_bot_whose_name_another_program_has_is_left_alone(tmp_path: Path
     server, remarks = Server(others=("ann",)), Remarks()
     bot = ending_bot(tmp_path)
     await bot.wait()
-    assert not await arena_of(server, 3)._started_again(bot, remarks)  # type: ignore[arg-type]  # as above
+    assert not await session_of(server, 3)._started_again(bot, remarks)  # type: ignore[arg-type]  # as above
     assert (bot.restarts, server.left) == (0, [])
     assert remarks.texts[0].endswith("; another program plays as ann")
     await bot.stop()

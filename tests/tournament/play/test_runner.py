@@ -356,7 +356,7 @@ async def test_a_game_that_is_always_voided_is_given_up(store: AsyncStore) -> No
     assert host.attempts[2, 0, 0] == MAX_ATTEMPTS
     assert (run.status.progress.games, run.status.standings.games) == (len(SCHEDULE) - 1,) * 2
     (remark,) = run.status.remarks
-    assert remark.startswith("round 2, table 0, rotation 0 could not be played")
+    assert remark.startswith("round 2, table 1, rotation 1 could not be played")
     assert (states(store, run), loaded_status(store, run).remarks) == ((STOPPED, STOPPED), [remark])
     resumed = await hosts.continued(store, run.status.tournament_id)
     await check_end(store, resumed, CONFIG)
@@ -373,7 +373,7 @@ async def test_a_game_is_not_played_late_if_later_rounds_rest_on_its_absence(sto
     assert resumed.status.state is whole.status.state is STOPPED
     assert resumed.status.standings.lines() == whole.status.standings.lines()
     assert resumed.status.remarks == [
-        "round 2, table 0, rotation 0 could not be played; later games depend on that, so it is left out"
+        "round 2, table 1, rotation 1 could not be played; later games depend on that, so it is left out"
     ]
 
 

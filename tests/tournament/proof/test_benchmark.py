@@ -104,7 +104,7 @@ def test_a_bot_that_is_not_the_one_that_played_is_found(written: Path) -> None:
     source["bot"]["builtin"] = "greedy"
     save(written, source)
     verify_benchmark(written, asked=0, processes=1)
-    with pytest.raises(VerificationError, match=r"round 1, table 0, rotation 0: move \d+: greedy plays"):
+    with pytest.raises(VerificationError, match=r"round 1, table 1, rotation 1: move \d+: greedy plays"):
         verify_benchmark(written, asked=12, processes=1)
 
 
@@ -118,11 +118,11 @@ FORGERIES: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
     "a better Elo": (lambda r: r["elo"].update(value=100.0), "elo: it is not what the games give"),
     "a better place": (lambda r: r["places"].append(0), "places: it is not"),
     "a whole result": (lambda r: r.update(complete=True), "complete: it is not"),
-    "fewer deals": (lambda r: r.update(deals=3), "round 4, table 0, rotation 0 was added"),
+    "fewer deals": (lambda r: r.update(deals=3), "round 4, table 1, rotation 1 was added"),
     "a lite one": (lambda r: r.update(protocol="HappyCity-3-family-lite-v1", deals=11), "deals: malformed"),
-    "more deals": (lambda r: r.update(deals=5), "round 5, table 0, rotation 0 is missing"),
+    "more deals": (lambda r: r.update(deals=5), "round 5, table 1, rotation 1 is missing"),
     "no deals": (lambda r: r.update(deals=0), "bot, deals: malformed"),
-    "another protocol": (lambda r: r.update(protocol="HappyCity-4-family-v1"), "rotation 0: its deal, bots"),
+    "another protocol": (lambda r: r.update(protocol="HappyCity-4-family-v1"), "rotation 1: its deal, bots"),
     "no bot": (lambda r: r.update(bot=None), "bot, deals: malformed"),
     "other rules": (lambda r: r.update(rules=2), "rules: it is not"),
     "one key more": (lambda r: r.update(winner="mine"), "hash: it is not"),

@@ -25,14 +25,8 @@ from happycity_tournament.hosted.submissions import Submissions
 from happycity_tournament.lineup import BotEntry, Lineup
 from happycity_tournament.proof.choices import programs_of
 from happycity_tournament.proof.commitment import Commitment, canonical
-from happycity_tournament.proof.publication import (
-    GAMES_FILE,
-    RESULT_FILE,
-    VerificationError,
-    publish,
-    verify,
-    write_lines,
-)
+from happycity_tournament.proof.publication import GAMES_FILE, VerificationError, write_lines
+from happycity_tournament.proof.tournament_proof import RESULT_FILE, publish, verify
 from happycity_tournament.storage.sources import StoreSource
 
 BOTS = ("random", "greedy", "planner", "random2")
@@ -126,8 +120,8 @@ class Forger:
 @pytest.mark.level(1)
 def test_what_is_published_is_verified_by_several_processes(published: Path) -> None:
     verified = verify(published, processes=2, noted=COMMITMENT.hash)
-    assert verified.games == 48
-    assert verified.commitment == COMMITMENT.hash
+    assert verified["games"] == 48
+    assert verified["hash"] == COMMITMENT.hash
 
 
 def _add_key(where: str, forger: Forger) -> None:
@@ -139,19 +133,19 @@ def _add_key(where: str, forger: Forger) -> None:
 FORGERIES: dict[str, tuple[Callable[[Forger], object], str]] = {
     "a game is missing": (
         lambda f: f.games.pop(5),
-        "round 2, table 0, rotation 1 is missing; round 2, table 0",
+        "round 2, table 1, rotation 2 is missing; round 2, table 1",
     ),
-    "the first game is missing": (lambda f: f.games.pop(0), "round 1, table 0, rotation 0 is missing"),
-    "the last game is missing": (lambda f: f.games.pop(), "round 12, table 0, rotation 3 is missing"),
-    "a game is there twice": (lambda f: f.games.insert(2, f.games[1]), "rotation 2 is missing; round 1"),
+    "the first game is missing": (lambda f: f.games.pop(0), "round 1, table 1, rotation 1 is missing"),
+    "the last game is missing": (lambda f: f.games.pop(), "round 12, table 1, rotation 4 is missing"),
+    "a game is there twice": (lambda f: f.games.insert(2, f.games[1]), "rotation 3 is missing; round 1"),
     "a game was added": (
         lambda f: f.games.append({**f.games[0], "position": [13, 0, 0]}),
-        "round 13, table 0, rotation 0 was added",
+        "round 13, table 1, rotation 1 was added",
     ),
-    "two games are swapped": (lambda f: f.games.reverse(), "round 1, table 0, rotation 0 is missing"),
+    "two games are swapped": (lambda f: f.games.reverse(), "round 1, table 1, rotation 1 is missing"),
     "two records are swapped": (
         lambda f: f.games[0].update(record=f.games[9]["record"]),
-        "round 1, table 0, rotation 0: its deal, bots, seeds or kind",
+        "round 1, table 1, rotation 1: its deal, bots, seeds or kind",
     ),
     "a position is malformed": (lambda f: f.games[0].update(position="x"), "a game: malformed line"),
     "a key is added to a line": (lambda f: f.games[3].update(more=1), "a game: malformed line"),
@@ -165,20 +159,20 @@ FORGERIES: dict[str, tuple[Callable[[Forger], object], str]] = {
         lambda f: f.games[0]["record"]["deal"].update(seed=1),
         "cards are not those",
     ),
-    "cards are exchanged": (lambda f: f.games[0]["record"]["deal"]["decks"][2].reverse(), "rotation 0: "),
+    "cards are exchanged": (lambda f: f.games[0]["record"]["deal"]["decks"][2].reverse(), "rotation 1: "),
     "a move is left out": (
         lambda f: f.games[4]["record"]["moves"].pop(3),
-        "rotation 0: clock: think_us: 96 numbers",
+        "rotation 1: clock: think_us: 96 numbers",
     ),
     "the last move is left out": (
         lambda f: f.games[4]["record"]["moves"].pop(),
-        "round 2, table 0, rotation 0: ",
+        "round 2, table 1, rotation 1: ",
     ),
     "a move is illegal": (
         lambda f: f.games[4]["record"]["moves"][0].update(move="buy x"),
-        "rotation 0: move 1",
+        "rotation 1: move 1",
     ),
-    "points change": (lambda f: f.games[7]["record"]["outcome"]["points"].reverse(), "rotation 3: outcome"),
+    "points change": (lambda f: f.games[7]["record"]["outcome"]["points"].reverse(), "rotation 4: outcome"),
     "an ending changes": (
         lambda f: f.games[8]["record"]["endings"].__setitem__(0, "forfeit:resigned"),
         "the line of ",
@@ -234,7 +228,7 @@ FORGERIES: dict[str, tuple[Callable[[Forger], object], str]] = {
     },
     "a record is of another format": (
         lambda f: f.games[2]["record"].update(format="happycity-record/2"),
-        "rotation 2: format: 'happycity-record/2' instead of",
+        "rotation 3: format: 'happycity-record/2' instead of",
     ),
     "a reason has two lines": (
         lambda f: f.games[2]["record"].update(reasons=["", "a\nb", "", ""]),
@@ -284,11 +278,11 @@ def test_a_changed_log_has_another_end_of_the_chain(
 @pytest.mark.level(2)
 def test_bots_of_the_organiser_are_asked_again(published: Path, tmp_path: Path) -> None:
     """A legal move that the planner doesn't choose is found; so is another version of it."""
-    assert verify(published, processes=1, sample=4, rng=Random(1)).games == 48
+    assert verify(published, processes=1, sample=4, rng=Random(1))["games"] == 48
     forger = Forger(Path(shutil.copytree(published, tmp_path / "cup")))
     forger.commit(programs={"random": COMMITMENT.programs["planner"]})
     verify(forger.folder, processes=1)
-    with pytest.raises(VerificationError, match=r"round \d+, table 0, rotation \d: move \d+: planner plays "):
+    with pytest.raises(VerificationError, match=r"round \d+, table 1, rotation \d: move \d+: planner plays "):
         verify(forger.folder, processes=1, sample=4, rng=Random(1))
     forger.commit(programs={"planner": "planner 0"})
     with pytest.raises(ConfigError, match="--sample: planner was played by another version"):
@@ -313,7 +307,7 @@ GREEDY = "python -m happycity bot greedy={}"
         (
             GREEDY.format("random"),
             VerificationError,
-            r"round \d+, table 0, rotation \d: move \d+: greedy plays ",
+            r"round \d+, table 1, rotation \d: move \d+: greedy plays ",
         ),
         ("python first.py", VerificationError, r"rotation \d: move \d+: greedy plays "),
         (

@@ -238,8 +238,8 @@ def test_every_game_counts_at_once() -> None:
     builder, elos = GamesBuilder("ab"), [MEAN_ELO]
     for rotation, (bots, places) in enumerate(((("a", "b"), (1, 2)), (("b", "a"), (2, 1)))):
         fixture = Fixture(1, 0, rotation, deal_seed=1, bots=bots, bot_seeds=(0, 0))
-        builder.add(finished(fixture, places=places))
+        builder.extend([finished(fixture, places=places)])
         elos.append(by_bot(rated(builder.build()))["a"].elo)
         with pytest.raises(KeyError, match="c"):
-            builder.add(finished(replace(fixture, bots=("a", "c")), places=places))
+            builder.extend([finished(replace(fixture, bots=("a", "c")), places=places)])
     assert elos == sorted(set(elos))

@@ -13,7 +13,7 @@ from tests.tournament.leagues import League
 from happycity import Ending
 from happycity.records.record import Json, loads
 from happycity.records.replay import replay
-from happycity_tournament.cli.places import open_sources
+from happycity_tournament.cli.addresses import open_sources
 from happycity_tournament.report.export import SeatRow
 from happycity_tournament.storage.store import Store
 

@@ -6,7 +6,7 @@ import pytest
 from tests.tournament.leagues import League
 
 from happycity_tournament.games import Position
-from happycity_tournament.report.page import NotableGame
+from happycity_tournament.report.report import NotableGame
 
 
 @pytest.mark.parametrize(

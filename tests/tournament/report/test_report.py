@@ -4,6 +4,7 @@ import json
 import re
 import statistics
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from html.parser import HTMLParser
 from itertools import pairwise
@@ -21,6 +22,7 @@ from tests.tournament.storage.test_sources import games_of, recorded_games
 
 from happycity import Config, Ending
 from happycity_tournament.config import SprtTest, TournamentConfig
+from happycity_tournament.games import FinishedGame
 from happycity_tournament.lineup import BotEntry, Lineup
 from happycity_tournament.ratings.columns import GamesBuilder
 from happycity_tournament.ratings.estimate import estimate_of
@@ -29,10 +31,10 @@ from happycity_tournament.ratings.results import BotRating
 from happycity_tournament.report import charts
 from happycity_tournament.report.charts import FORFEITS
 from happycity_tournament.report.export import seat_rows
-from happycity_tournament.report.facts import Histogram, count_games
-from happycity_tournament.standings import figures
+from happycity_tournament.report.report_data import Histogram, ReportData
+from happycity_tournament.standings import stats
 from happycity_tournament.standings.counted import Uncounted
-from happycity_tournament.standings.figures import GameColumns
+from happycity_tournament.standings.stats import GameTable
 from happycity_tournament.storage.store import Store
 
 BOTS = ("ann", "bob", "cem", "dée")
@@ -307,6 +309,16 @@ def test_think_times_are_shown_where_records_have_them(tmp_path: Path, run: Run)
     assert (rows_of(page, "times")["ann"][1], rows_of(page, "times")["ann"][-1]) == ("480", "400 µs")
 
 
+def facts_of(
+    bots: Sequence[str], games: Iterable[tuple[FinishedGame, str | None, Uncounted | None]]
+) -> ReportData:
+    """Count all games."""
+    facts = ReportData(bots)
+    for game in games:
+        facts.add(*game)
+    return facts
+
+
 def test_a_line_is_drawn_only_while_its_bot_plays(tmp_path: Path) -> None:
     bots = ("ann", "bob", "cem")
     url = f"sqlite:///{tmp_path}/games.sqlite"
@@ -316,7 +328,7 @@ def test_a_line_is_drawn_only_while_its_bot_plays(tmp_path: Path) -> None:
         for game, record in League(bots, seats=2, rounds=20, playing=("ann", "cem")).games(1, 41):
             place = (20 + game.round, 0, game.fixture.rotation)
             store.add_games([(replace(game, position=place, deal_seed=game.deal_seed + 1), record)])
-    history = count_games(bots, [(game, None, None) for game in games_of(url)]).figures.history
+    history = facts_of(bots, [(game, None, None) for game in games_of(url)]).stats.history
     samples = [games for games, _ in history.samples]
     step = samples[0]
     assert [games for games, _ in history.of("ann")] == samples
@@ -334,7 +346,7 @@ def test_fifty_bots_have_a_report(tmp_path: Path, run: Run) -> None:
 
 def test_too_many_bots_have_no_live_rating(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its bootstrap would need memory for every pair of bots; the section says so."""
-    monkeypatch.setattr(figures, "MAX_HISTORY_BOTS", 3)
+    monkeypatch.setattr(stats, "MAX_HISTORY_BOTS", 3)
     url = League(BOTS).store(tmp_path / "games.sqlite")
     assert "there is no live rating" in report(run, url, tmp_path / "report.html").texts["history"]
 
@@ -368,11 +380,11 @@ def test_a_spread_is_that_of_its_numbers() -> None:
 @pytest.mark.parametrize("rounds", [1, 19, 20, 21, 83])
 def test_a_history_has_few_samples_and_ends_with_all_games(tmp_path: Path, rounds: int) -> None:
     url = League(BOTS, rounds=rounds).store(tmp_path / "games.sqlite")
-    columns, builder = GameColumns(BOTS), GamesBuilder(BOTS)
+    columns, builder = GameTable(BOTS), GamesBuilder(BOTS)
     for game in games_of(url):
         columns.add([game.result])
-        builder.add(game)
-    samples = columns.figures().history.samples
+        builder.extend([game])
+    samples = columns.stats().history.samples
     assert len(samples) <= 80
     games, elos = samples[-1]
     assert games == 4 * rounds
@@ -392,7 +404,7 @@ def test_metrics_are_those_of_the_seat_that_moved(tmp_path: Path, run: Run) -> N
         {"decision": 2, "values": {"nodes": 1e9}},
         {"decision": 1 + len(game.bots), "values": {"depth": 4, "value": -0.5}},
     ]
-    facts = count_games(BOTS, [(game, json.dumps(record), None)])
+    facts = facts_of(BOTS, [(game, json.dumps(record), None)])
     first, second = (facts.times[game.bots[seat]].metrics for seat in (0, 1))
     depth = first["depth"]
     assert (depth.count, depth.mean, depth.least, depth.most) == (2, 3.0, 2, 4)
@@ -419,7 +431,7 @@ def test_times_are_those_of_the_seat_that_moved(tmp_path: Path) -> None:
     record["moves"] = [{"seat": seat, "move": "keep"} for seat in (2, 0, 2)]
     record["clock"] = {"think_us": [10, 0, 123456], "round_trip_us": [0, 7, 0, 0]}
     reasons = (None, Uncounted.PRACTICE, Uncounted.UNRATED)
-    facts = count_games(BOTS, [(game, json.dumps(record), reason) for reason in reasons])
+    facts = facts_of(BOTS, [(game, json.dumps(record), reason) for reason in reasons])
     assert facts.times[game.bots[2]].thinking == {10: 1, 123000: 1}
     assert facts.times[game.bots[0]].thinking == {}
     assert facts.times[game.bots[1]].round_trips == {7: 1}
@@ -430,9 +442,9 @@ def test_a_bot_in_several_seats_is_compared_with_the_others_only(tmp_path: Path,
     """A game counts once for each of its seats, and it has no score against itself."""
     ((game, _), *_) = recorded_games(League(BOTS, rounds=1, with_records=False).store(tmp_path / "g.sqlite"))
     shared = replace(game, bots=("ann", "bob", "ann", "bob"))
-    facts = count_games(("ann", "bob"), [(shared, None, None)])
-    assert (facts.figures.bots["ann"].games, facts.games) == (2, 1)
-    scores = facts.figures.games.scores()
+    facts = facts_of(("ann", "bob"), [(shared, None, None)])
+    assert (facts.stats.bots["ann"].games, facts.games) == (2, 1)
+    scores = facts.stats.games.scores()
     assert (scores + scores.T).tolist() == [[0, 4], [4, 0]]
 
 

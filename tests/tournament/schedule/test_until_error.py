@@ -28,7 +28,7 @@ def rounds_of(schedule: Schedule) -> int:
 def largest_error(config: TournamentConfig, games: list[Fixture]) -> float:
     builder = GamesBuilder(config.bots)
     for game in games:
-        builder.add(random_order(game))
+        builder.extend([random_order(game)])
     return max(errors_of(estimate_of(builder.build()), anchor=config.anchor).values())
 
 

@@ -141,7 +141,7 @@ def test_games_after_the_decision_of_a_test_are_not_counted(run: Run) -> None:
         rules = CountingRules([stored(config)])
         parts = [[*counted, *late][first:][:at_once] for first in range(0, len(counted) + 4, at_once)]
         assert [game for part in parts for game in rules.rule(1).divide(part)[0]] == counted
-        assert rules.uncounted[Uncounted.DECIDED] == 4
+        assert rules.uncounted[Uncounted.AFTER_DECISION] == 4
     with Store.create("sqlite:///games.sqlite") as store:
         store.create_tournament(config.json(), games_total=400, created_at=1.0)
         store.add_games([(game, None) for game in (*counted, *late)])

@@ -50,8 +50,8 @@ def test_pairs_have_the_error_factor_of_the_standings() -> None:
     """Where results choose the games, differences of pairs are as uncertain as the ratings."""
     plain, wider = Standings(bots=BOTS), Standings(bots=BOTS, error_factor=1.5)
     for table in (plain, wider):
-        table.add_settled([game.result for game in GAMES])
-    for one, other in zip(*(table.figures().meetings(BOTS[0]) for table in (plain, wider)), strict=True):
+        table.add_in_order([game.result for game in GAMES])
+    for one, other in zip(*(table.stats().meetings(BOTS[0]) for table in (plain, wider)), strict=True):
         assert one.difference is not None
         assert other.difference is not None
         assert other.difference.high - other.difference.elo == pytest.approx(
@@ -147,8 +147,8 @@ def test_a_result_is_held_back_until_it_is_expected() -> None:
 def test_flush_counts_what_is_held_back() -> None:
     """A tournament that is stopped with gaps counts all that was played, and later fills count once."""
     table = standings([*GAMES[:5], *GAMES[6:9], *GAMES[30:33]][::-1])
-    table.flush()
-    table.flush()
+    table.count_held_back()
+    table.count_held_back()
     assert table.games == 11
     assert sum(line.games for line in table.lines()) == 11 * SEATS
     for game in [*GAMES[33:], GAMES[5], *GAMES[9:30]]:
@@ -165,8 +165,8 @@ def test_no_game_counts_twice() -> None:
     for game in (GAMES[0], GAMES[2]):
         with pytest.raises(ValueError, match="is settled already"):
             table.add(game.result)
-    table.flush()
-    with pytest.raises(ValueError, match="round 1, table 0, rotation 2"):
+    table.count_held_back()
+    with pytest.raises(ValueError, match="round 1, table 1, rotation 3"):
         table.add(GAMES[2].result)
     assert table.games == 2
 
@@ -227,7 +227,7 @@ def test_reasons_that_differ_in_values_are_counted_together() -> None:
                 for game, reason in zip(own, reasons, strict=True)
             ]
         )
-        table.flush()
+        table.count_held_back()
         counts = by_bot(table)["ann"].forfeit_counts
         assert [count.reason for count in counts] == reasons[:counted]
         assert sum(count.games for count in counts) == 2
@@ -290,7 +290,7 @@ UNRATED = len(GAMES) - len(RATED)
 
 def flushed(games: list[FinishedGame], policy: FailurePolicy = POLICY) -> Standings:
     table = standings(games, policy)
-    table.flush()
+    table.count_held_back()
     return table
 
 

@@ -12,7 +12,7 @@ from tests.tournament.leagues import League
 
 from happycity import HappyCityError, RecordError
 from happycity.records.record import Json
-from happycity_tournament.cli.places import open_sources, url_of
+from happycity_tournament.cli.addresses import open_sources, url_of
 from happycity_tournament.games import FinishedGame, practice_seed
 from happycity_tournament.ratings.estimate import estimate_of
 from happycity_tournament.recorded_games import RecordedGame, game_of_record, named_record
@@ -44,7 +44,7 @@ def games_of(text: object, *, tournament: int | None = None) -> list[FinishedGam
 
 def rating_input(*texts: str) -> RatedGames:
     with open_sources(texts) as sources:
-        return load_for_rating(sources)
+        return load_for_rating(sources, {})
 
 
 def write_records(store: Path, out: Path) -> Path:

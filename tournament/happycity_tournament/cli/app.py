@@ -11,7 +11,7 @@ from happycity.runtime.commands import Commands, LazyCommand, LazyGroup, run_cli
 COMMANDS = {
     "run": LazyCommand("run", "run", "Play a tournament and print its standings."),
     "sprt": LazyCommand("run", "sprt", "Test whether one bot is stronger than another."),
-    "resume": LazyCommand("resume", "resume", "Continue a tournament that was stopped or interrupted."),
+    "resume": LazyCommand("run", "resume", "Continue a tournament that was stopped or interrupted."),
     "list": LazyCommand(
         "manage", "list_tournaments", "List the runs, or the tournaments of a store or server."
     ),
@@ -35,7 +35,7 @@ COMMANDS = {
 """The commands with what the list of commands says of each: the first sentence of its own help."""
 
 
-class _Group(LazyGroup):
+class _TournamentCommands(LazyGroup):
     package = "happycity_tournament.cli"
     entries = COMMANDS
 
@@ -43,12 +43,12 @@ class _Group(LazyGroup):
 app = Commands(
     "Tournaments between bots, with Elo ratings. Commands take the latest run unless an address names "
     "another tournament: runs/FOLDER, games.sqlite#3, grpc://HOST:PORT#3.",
-    group=_Group,
+    group=_TournamentCommands,
     is_program=True,
 )
 
 
-class _BenchmarkGroup(LazyGroup):
+class _BenchmarkCommands(LazyGroup):
     package = "happycity_tournament.cli"
     entries: ClassVar = {
         "run": LazyCommand("benchmark", "run", "Measure a bot by a protocol; `run` may be left out."),
@@ -60,7 +60,7 @@ class _BenchmarkGroup(LazyGroup):
         return super().resolve_command(ctx, ["run", *args] if args[0].startswith("HappyCity") else args)
 
 
-benchmark = Commands("Measure a bot by a named protocol that never changes.", group=_BenchmarkGroup)
+benchmark = Commands("Measure a bot by a named protocol that never changes.", group=_BenchmarkCommands)
 benchmark.callback()(lambda: None)  # what makes it a group for those who look at it alone
 
 

@@ -15,12 +15,13 @@ from happycity import ConfigError
 from happycity.records.record import Json
 from happycity.runtime.commands import AsJson
 from happycity.text.words import plural
+from happycity_tournament.cli.addresses import reading_games
 from happycity_tournament.cli.json import write_json
-from happycity_tournament.cli.places import reading_games
-from happycity_tournament.cli.presenter import Presenter
+from happycity_tournament.cli.presenter import SessionView
 from happycity_tournament.cli.prove import PROCESSES
+from happycity_tournament.cli.tables import number_text
 from happycity_tournament.client.run_folder import RUN_FILE, USAGE_FILE, OwnServer, Run, own_store
-from happycity_tournament.client.session import Observer, play_new, resume_run
+from happycity_tournament.client.session import ProgressView, play_new, resume_run
 from happycity_tournament.lineup import BotEntry, Lineup, bot_entry
 from happycity_tournament.play.snapshot import Snapshot
 from happycity_tournament.proof.benchmark import (
@@ -110,26 +111,17 @@ def _play(protocol: Protocol, deals: int, folder: Path, entry: BotEntry, *, as_j
         raise ConfigError(f"--out: {folder} has games of another bot; name another folder")
     folder.mkdir(parents=True, exist_ok=True)
 
-    async def session(observer: Observer) -> Snapshot:
+    async def session(view: ProgressView) -> Snapshot:
         if begun is not None:
-            return await resume_run(begun, observer)
+            return await resume_run(begun, view)
         config = protocol.config(deals)
-        return await play_new(config, folder=folder, venue=venue, lineup=lineup, observer=observer, web=False)
+        return await play_new(config, folder=folder, venue=venue, lineup=lineup, view=view, web=False)
 
-    played = _Presenter(venue, as_json=as_json, folder=folder, starts_bots=True).play(session)
+    presenter = SessionView(
+        venue, str(folder), as_json=as_json, folder=folder, starts_bots=True, benchmark=True
+    )
+    played = presenter.play(session)
     return StoreSource(venue.store, tournament=played.tournament_id)
-
-
-class _Presenter(Presenter):
-    """Shows the progress of a benchmark, whose result is printed otherwise."""
-
-    __slots__ = ()
-
-    def _print(self, last: Snapshot) -> None:
-        """Print nothing."""
-
-    def _continue_with(self) -> str:
-        return "continue with the same command"
 
 
 def _cpu_seconds(folder: Path) -> float | None:
@@ -164,5 +156,4 @@ def _with_margin(figure: Json | None, digits: int) -> str:
     """Return a number with its interval."""
     if figure is None:
         return "not known, as every comparison went one way"
-    margin = "" if figure["margin"] is None else f" ±{figure['margin']:.{digits}f}"
-    return f"{figure['value']:.{digits}f}{margin}"
+    return number_text(figure["value"], figure["margin"], digits)

@@ -2,34 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Iterator, Sequence
 from typing import Annotated
 
 import typer
-from rich import box
 from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
 from happycity import ConfigError
 from happycity.errors import suggestion
 from happycity.records.record import Json
 from happycity.runtime.commands import AsJson
 from happycity.text.words import plural
-from happycity_tournament.cli.console import show
+from happycity_tournament.cli.addresses import open_sources, reading_games
 from happycity_tournament.cli.json import write_json
 from happycity_tournament.cli.options import GAMES, TakeOffLuck
-from happycity_tournament.cli.places import open_sources, reading_games
+from happycity_tournament.cli.tables import UNKNOWN, number_text, print_lines, table_of
 from happycity_tournament.client.run_folder import Run, run_folders
 from happycity_tournament.games import FinishedGame
 from happycity_tournament.ratings.comparison import BotComparison, Change, PairedDifference, PairedGames
 from happycity_tournament.ratings.statistics import MIN_DEALS
 from happycity_tournament.standings.counted import CountingRules, Uncounted, uncounted_text
-from happycity_tournament.standings.rated_games import judged_games, luck_notes
+from happycity_tournament.standings.rated_games import games_with_reasons, luck_notes
 from happycity_tournament.storage.sources import Source
-
-_UNKNOWN = "-"
 
 
 def compare(
@@ -81,7 +76,7 @@ def compare(
                 "deals": games.deals,
                 "unpaired": games.unpaired,
                 "games_unrated": [rule.uncounted[Uncounted.UNRATED] for rule in rules],
-                "bots": [_comparison_json(each) for each in comparisons],
+                "bots": comparisons,
                 "luck_evaluator": evaluator or None,
             }
             write_json(content)
@@ -89,7 +84,7 @@ def compare(
         console = Console()
         console.print(_table(comparisons))
         facts = *_facts(games, names, rules), *luck_notes(evaluator)
-        show(console, *(sentence(each, names[1]) for each in comparisons), *facts)
+        print_lines(console, *(sentence(each, names[1]) for each in comparisons), *facts)
 
 
 def _runs_of(bot: str | None) -> list[str]:
@@ -104,7 +99,7 @@ def _runs_of(bot: str | None) -> list[str]:
 def sentence(comparison: BotComparison, after: str) -> str:
     """Return in words how a bot's results differ in the source `after`."""
     bot, score = comparison.bot, comparison.score
-    amount = f"{abs(score.value):.3f} ±{score.margin or 0:.3f}"
+    amount = number_text(abs(score.value), score.margin or 0, 3)
     match comparison.change:
         case Change.BETTER:
             return f"{bot} scores {amount} more in {after}: it is better there"
@@ -121,7 +116,7 @@ def sentence(comparison: BotComparison, after: str) -> str:
 
 
 def _games(source: Source, rules: CountingRules) -> Iterator[FinishedGame]:
-    return (game for game, _, reason in judged_games(source, rules) if reason is None)
+    return (game for game, _, reason in games_with_reasons(source, rules) if reason is None)
 
 
 def _check(games: PairedGames, names: Sequence[str], *, bot: str) -> None:
@@ -142,27 +137,19 @@ def _check(games: PairedGames, names: Sequence[str], *, bot: str) -> None:
 
 
 def _table(comparisons: Sequence[BotComparison]) -> Table:
-    table = Table(box=box.SIMPLE_HEAD)
-    table.add_column("bot", overflow="fold")
-    for heading in ("score before", "after", "difference", "points", "Elo"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    for each in comparisons:
-        table.add_row(
-            Text(each.bot),
-            f"{each.score_before:.3f}",
-            f"{each.score_after:.3f}",
-            _difference(each.score, 3),
-            _difference(each.points, 1),
-            _difference(each.elo, 0),
-        )
-    return table
+    columns: dict[str, Callable[[BotComparison], str]] = {
+        "bot": lambda each: each.bot,
+        "score before": lambda each: f"{each.score_before:.3f}",
+        "after": lambda each: f"{each.score_after:.3f}",
+        "difference": lambda each: _difference(each.score, 3),
+        "points": lambda each: _difference(each.points, 1),
+        "Elo": lambda each: _difference(each.elo, 0),
+    }
+    return table_of(comparisons, columns)
 
 
 def _difference(difference: PairedDifference | None, digits: int) -> str:
-    if difference is None:
-        return _UNKNOWN
-    margin = "" if difference.margin is None else f" ±{difference.margin:.{digits}f}"
-    return f"{difference.value:+.{digits}f}{margin}"
+    return UNKNOWN if difference is None else number_text(*difference, digits, sign="+")
 
 
 def _facts(games: PairedGames, names: Sequence[str], rules: Sequence[CountingRules]) -> Iterator[str]:
@@ -174,12 +161,3 @@ def _facts(games: PairedGames, names: Sequence[str], rules: Sequence[CountingRul
         if left_out := uncounted_text(rule.uncounted):
             yield f"{name}: {left_out.removeprefix(', ')}"
     yield "score: share of the opponents that it beat, a shared place is half; ±: 95%"
-
-
-def _comparison_json(comparison: BotComparison) -> Json:
-    differences = {
-        key: None if value is None else value._asdict()
-        for key in ("score", "points", "elo")
-        for value in [getattr(comparison, key)]
-    }
-    return {**asdict(comparison), **differences, "change": comparison.change.value}

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from datetime import UTC, datetime
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
-from rich import box
-from rich.console import Console, JustifyMethod
+from rich.console import Console
 from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
 from happycity.text.words import plural
+from happycity_tournament.cli.tables import UNKNOWN, empty_table, moment_text, print_lines, table_of
 from happycity_tournament.config import (
     MEAN_ELO,
     Format,
@@ -33,10 +32,7 @@ from happycity_tournament.standings.standings import Standing, score_text
 PAIRS_SHOWN = 8
 """Bots in the table of differences; the JSON has all."""
 
-_UNKNOWN = "-"
 _RATING = ("rank", "bot", "Elo", "95%")
-_LEFT = frozenset({"id", "run", "state", "created (UTC)", "bot", "bots"})
-_WRAPPED = frozenset({"bot", "bots", "state"})
 _ABOVE = "above next"
 _WON = "won/=/lost"
 """Games won alone, with a shared first place, and lost."""
@@ -45,15 +41,6 @@ _LEAST_NEEDED = (_WON, "games", "points")
 _RANKS = "rank: those that the games leave open, for all bots at once with 95%"
 _DIFFERENCE = f"{_ABOVE}: how much higher a bot is rated than the one below it, with the 95% interval"
 _LIVE_MODEL = f"Elo: {MODEL}; mean {MEAN_ELO:.0f}"
-
-
-def show(console: Console, *lines: str) -> None:
-    """Print lines as they are: names may look like markup, and a terminal wraps them itself."""
-    for line in lines:
-        console.print(Text(line), soft_wrap=True)
-
-
-# Results ---------------------------------------------------------------------------------------------------
 
 
 def print_result(
@@ -65,11 +52,11 @@ def print_result(
     """
     final = snapshot.final
     if snapshot.title:
-        show(console, "", f"  {snapshot.title}")
+        print_lines(console, "", f"  {snapshot.title}")
     table = standings_table(snapshot) if final is None else ratings_table(final, snapshot)
     _print_table(console, _fitted(console, table))
     lines = snapshot.standings if final is None else final.lines
-    show(
+    print_lines(
         console,
         *sprt_lines(snapshot),
         *digests(snapshot.standings, snapshot.disqualified, logs),
@@ -80,21 +67,22 @@ def print_result(
         *([] if final is None else [_DIFFERENCE]),
     )
     if details:
-        show(console, *([_LIVE_MODEL] if final is None else _details(final)))
+        print_lines(console, *([_LIVE_MODEL] if final is None else _details(final)))
 
 
 def print_facts(console: Console, snapshot: Snapshot) -> None:
     """Print what a tournament consists of, and where it stands."""
-    show(
+    print_lines(
         console,
-        f"tournament {snapshot.tournament_id}, {snapshot.state.value}, created {_created(snapshot)} UTC",
+        f"tournament {snapshot.tournament_id}, {snapshot.state.value}, "
+        f"created {moment_text(snapshot.created_at)} UTC",
         f"bots: {', '.join(snapshot.bots)}",
     )
     if snapshot.config is not None:
         game = snapshot.config.game
         text = f"{game.players} seats, {game.mode.value} rules, scoring by {game.scoring.value}"
-        show(console, f"game: {text}")
-    show(
+        print_lines(console, f"game: {text}")
+    print_lines(
         console,
         *(
             f"{bot}: {snapshot.profiles[bot].about}"
@@ -103,23 +91,26 @@ def print_facts(console: Console, snapshot: Snapshot) -> None:
         ),
     )
     if snapshot.missing_bots and not snapshot.state.over:
-        show(console, f"not connected: {', '.join(snapshot.missing_bots)}")
+        print_lines(console, f"not connected: {', '.join(snapshot.missing_bots)}")
 
 
 def print_ratings(console: Console, ratings: Ratings) -> None:
     """Print ratings with all that belongs to them."""
     _print_table(console, _fitted(console, ratings_table(ratings)))
     _print_pairs(console, ratings)
-    show(console, *_notes(ratings.lines), _RANKS, _DIFFERENCE, *_details(ratings))
+    print_lines(console, *_notes(ratings.lines), _RANKS, _DIFFERENCE, *_details(ratings))
 
 
 def tournaments_table(snapshots: Iterable[Snapshot]) -> Table:
     """Return tournaments as a table."""
-    table = _table("id", "state", "games", "created (UTC)", "bots")
-    for snapshot in snapshots:
-        state, games, bots = _listed(snapshot)
-        table.add_row(str(snapshot.tournament_id), state, games, _created(snapshot), bots)
-    return table
+    columns: dict[str, Callable[[Snapshot], object]] = {
+        "id": lambda one: one.tournament_id,
+        "state": lambda one: one.state.value,
+        "games": _finished_of_all,
+        "created (UTC)": lambda one: moment_text(one.created_at),
+        "bots": _title_and_bots,
+    }
+    return table_of(snapshots, columns, compact=True)
 
 
 def runs_table(rows: Iterable[tuple[str, Snapshot | str, Sequence[str]]]) -> Table:
@@ -127,19 +118,27 @@ def runs_table(rows: Iterable[tuple[str, Snapshot | str, Sequence[str]]]) -> Tab
 
     In place of a tournament, a text says where it is, or why it can't be read.
     """
-    table = _table("run", "state", "games", "bots")
-    for folder, snapshot, bots in rows:
-        if isinstance(snapshot, str):
-            table.add_row(Text(folder), Text(snapshot), "", Text(", ".join(bots)))
-        else:
-            table.add_row(Text(folder), *_listed(snapshot))
-    return table
+    columns: dict[str, Callable[[tuple[str, Snapshot | str, Sequence[str]]], object]] = {
+        "run": lambda row: row[0],
+        "state": lambda row: row[1] if isinstance(row[1], str) else row[1].state.value,
+        "games": lambda row: "" if isinstance(row[1], str) else _finished_of_all(row[1]),
+        "bots": lambda row: ", ".join(row[2]) if isinstance(row[1], str) else _title_and_bots(row[1]),
+    }
+    return table_of(rows, columns, compact=True)
+
+
+def _finished_of_all(snapshot: Snapshot) -> str:
+    return games_text(snapshot).rpartition(" ")[0]
+
+
+def _title_and_bots(snapshot: Snapshot) -> str:
+    return ": ".join(filter(None, (snapshot.title, ", ".join(snapshot.bots))))
 
 
 def standings_table(snapshot: Snapshot) -> Table:
     """Return the standings as a table; it fits a terminal of 80 columns."""
     scores = _score_headings(snapshot)
-    table = _table(*_RATING, *scores)
+    table = empty_table(*_RATING, *scores, compact=True)
     for line in snapshot.standings:
         table.add_row(*_rating_cells(line), *_score_cells(line)[: len(scores)])
     return table
@@ -150,7 +149,7 @@ def ratings_table(ratings: Ratings, snapshot: Snapshot | None = None) -> Table:
     standings = {} if snapshot is None else {line.bot: line for line in snapshot.standings}
     scores = ("games", "deals") if snapshot is None else _score_headings(snapshot)
     pools = ("pool",) if ratings.pools > 1 else ()
-    table = _table(*_RATING, _ABOVE, *scores, *pools)
+    table = empty_table(*_RATING, _ABOVE, *scores, *pools, compact=True)
     for line, _, above in ratings.to_next():
         own = [str(line.games), str(line.deals)]
         if snapshot is not None:
@@ -183,29 +182,9 @@ def progress_line(snapshot: Snapshot) -> str:
     return f"tournament {snapshot.tournament_id}{title}: {games_text(snapshot)}, {snapshot.state.value}"
 
 
-def _table(*headings: str) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
-    for heading in headings:
-        justify: JustifyMethod = "left" if heading in _LEFT else "right"
-        table.add_column(
-            heading,
-            justify=justify,
-            overflow="fold",
-            no_wrap=heading not in _WRAPPED,
-        )
-    return table
-
-
 def _print_table(console: Console, table: Table) -> None:
     """Print a table with an empty line above and below it."""
     console.print("", table, "", sep="\n")
-
-
-def _listed(snapshot: Snapshot) -> tuple[str, str, Text]:
-    """Return the state, games, and title and bots of a tournament in a list."""
-    bots = ": ".join(filter(None, (snapshot.title, ", ".join(snapshot.bots))))
-    games = games_text(snapshot).rpartition(" ")[0]
-    return snapshot.state.value, games, Text(bots)
 
 
 def _print_pairs(console: Console, ratings: Ratings) -> None:
@@ -214,11 +193,11 @@ def _print_pairs(console: Console, ratings: Ratings) -> None:
     if len(shown) < 3 or not ratings.differences:
         return
     more = f", the first {len(shown)} of {len(ratings.lines)}" if len(shown) < len(ratings.lines) else ""
-    show(console, f"how much higher the row's bot is rated than the column's{more}")
-    table = _table("bot", *map(str, range(2, len(shown) + 1)))
+    print_lines(console, f"how much higher the row's bot is rated than the column's{more}")
+    table = empty_table("bot", *map(str, range(2, len(shown) + 1)), compact=True)
     for number, bot in enumerate(shown[:-1], start=1):
         known = [ratings.difference(bot, other) for other in shown[number:]]
-        cells = [_UNKNOWN if difference is None else difference.text for difference in known]
+        cells = [UNKNOWN if difference is None else difference.text for difference in known]
         table.add_row(Text(f"{number} {bot}"), *[""] * (number - 1), *cells)
     _print_table(console, table)
 
@@ -242,7 +221,7 @@ def _score_cells(line: Standing) -> list[str]:
 def _notes(lines: Sequence[Standing] | Sequence[BotRating]) -> Iterator[str]:
     """Yield explanations of a table."""
     if any(None in (line.low, line.high) for line in lines):
-        yield f"{_UNKNOWN}: {TOO_LITTLE}; an interval needs {MIN_DEALS} deals of the bot and of the anchor"
+        yield f"{UNKNOWN}: {TOO_LITTLE}; an interval needs {MIN_DEALS} deals of the bot and of the anchor"
     if any(isinstance(line, BotRating) and line.pool > 1 for line in lines):
         yield "bots of different pools never met, not even through others: their Elo can't be compared"
 
@@ -301,13 +280,6 @@ def _format(chosen: Format) -> str:
             return f"{chosen.kind}, {plural(chosen.cycles, 'cycle')}"
         case SprtTest():
             return chosen.kind
-
-
-def _created(snapshot: Snapshot) -> str:
-    return datetime.fromtimestamp(snapshot.created_at, UTC).strftime("%Y-%m-%d %H:%M")
-
-
-# Sequential tests -------------------------------------------------------------------------------------------
 
 
 def sprt_progress(state: SprtState) -> str:

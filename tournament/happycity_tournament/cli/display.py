@@ -23,16 +23,18 @@ from happycity_tournament.cli.console import (
     disqualified_lines,
     error_text,
     games_text,
-    show,
     sprt_progress,
     standings_table,
 )
-from happycity_tournament.client.session import Observer
+from happycity_tournament.cli.tables import print_lines
+from happycity_tournament.client.session import ProgressView
 from happycity_tournament.config import DECISIONS_OF_A_SEAT, TournamentState
 from happycity_tournament.play.snapshot import BotActivity, Snapshot
 from happycity_tournament.standings.digest import digests
 
 BAR_WIDTH = 24
+HINT = "Ctrl-C stops it"
+"""What is shown below the live table, without a terminal in the first line."""
 FIRST_LINE_SECONDS = 1.0
 """The time after the start of the games when there is a first estimate."""
 RATE_SECONDS = 30.0
@@ -53,16 +55,14 @@ _KINDS = {
 }
 
 
-class Display(ExitStack, Observer):
+class Display(ExitStack, ProgressView):
     """Shows progress on the standard error; use it as a context.
 
-    The hint is shown below the live table, without a terminal in the first line. `logs` is the folder with
-    the output of bots.
+    `logs` is the folder with the output of bots.
     """
 
-    def __init__(self, *, hint: str = "Ctrl-C stops it", logs: Path | None = None) -> None:
+    def __init__(self, *, logs: Path | None = None) -> None:
         super().__init__()
-        self._hint = hint
         self._logs = logs
         self._console = Console(stderr=True, quiet=is_quiet())
         self._live: Live | None = None
@@ -84,12 +84,12 @@ class Display(ExitStack, Observer):
     def __enter__(self) -> Self:
         if self._console.is_terminal:
             self._live = self.enter_context(Live(console=self._console, auto_refresh=False, transient=True))
-            self._live.update(Text(f"starting; {self._hint}", style="dim"), refresh=True)
+            self._live.update(Text(f"starting; {HINT}", style="dim"), refresh=True)
         return self
 
     def remark(self, text: str) -> None:
         """Show a line beside the table."""
-        show(self._console, text)
+        print_lines(self._console, text)
 
     def update(self, snapshot: Snapshot) -> None:
         """Show where the tournament stands."""
@@ -105,11 +105,11 @@ class Display(ExitStack, Observer):
                 *([standings_table(snapshot)] if snapshot.games else []),
                 *failures,
                 self._bar.get_renderable(),
-                Text(self._hint, style="dim"),
+                Text(HINT, style="dim"),
             )
             self._live.update(view, refresh=True)
         elif not snapshot.state.over and now >= min(self._next_line, self._started + FIRST_LINE_SECONDS):
-            hint = "" if self._next_line else f" ({self._hint})"
+            hint = "" if self._next_line else f" ({HINT})"
             self._next_line = now + LINE_SECONDS
             if now >= self._started + FIRST_LINE_SECONDS:
                 self._started = math.inf

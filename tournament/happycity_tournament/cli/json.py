@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import json
-import math
 import sys
-from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from happycity.records.record import Json
+from happycity_tournament.plain_json import plain_json
 from happycity_tournament.play.snapshot import Snapshot
 from happycity_tournament.ratings.results import BotRating, Ratings
-from happycity_tournament.ratings.sprt import SprtPoint, SprtState
 from happycity_tournament.standings.digest import digest, log_of
 from happycity_tournament.standings.standings import Standing
-
-DECIMALS = 4
-"""Digits behind the point: more than any number here is known to."""
 
 
 def listed_json(snapshot: Snapshot) -> Json:
@@ -43,7 +37,7 @@ def result_json(snapshot: Snapshot, *, logs: Path | None = None) -> Json:
         **_fields(snapshot, "missing_bots", "remarks"),
         "rating": None if final is None else model_json(final),
         "standings": _standings_json(snapshot, logs),
-        **({} if test is None else {"sprt": _test_json(test, snapshot.test_history)}),
+        **({} if test is None else {"sprt": {**asdict(test), "history": snapshot.test_history or None}}),
     }
 
 
@@ -65,10 +59,7 @@ def _fields(value: object, *names: str) -> Json:
 
 def ratings_json(ratings: Ratings) -> list[Json]:
     """Return the ratings of bots, best first, each with how much it is above the next one of its pool."""
-    lines = []
-    for line, _, above in ratings.to_next():
-        lines.append({**_line_json(line), "above_next": None if above is None else above._asdict()})
-    return lines
+    return [{**_line_json(line), "above_next": above} for line, _, above in ratings.to_next()]
 
 
 def _line_json(line: Standing | BotRating) -> Json:
@@ -80,25 +71,12 @@ def _line_json(line: Standing | BotRating) -> Json:
 
 def write_json(content: Json | list[Json]) -> None:
     """Write JSON to the standard output, with numbers as exact as they are known."""
-    sys.stdout.write(json.dumps(_readable(content), indent=2) + "\n")
+    sys.stdout.write(json.dumps(plain_json(content), indent=2) + "\n")
 
 
 def moment(unix: float) -> str:
     """Return a moment in Unix time by ISO 8601."""
     return datetime.fromtimestamp(unix, UTC).isoformat(timespec="seconds")
-
-
-def _readable(value: Any) -> Any:
-    """Return a value with its numbers rounded; infinite ones, which JSON doesn't have, are None."""
-    match value:
-        case float():
-            return round(value, DECIMALS) if math.isfinite(value) else None
-        case dict():
-            return {key: _readable(entry) for key, entry in value.items()}
-        case list() | tuple():
-            return [_readable(entry) for entry in value]
-        case _:
-            return value
 
 
 def _standings_json(snapshot: Snapshot, logs: Path | None) -> list[Json]:
@@ -118,9 +96,3 @@ def _standing_json(line: Standing, snapshot: Snapshot) -> Json:
     counts = [{**asdict(count), "ending": count.ending.word} for count in line.forfeit_counts]
     failed = digest(line, disqualified=disqualified) if line.forfeits else None
     return {**_line_json(line), "disqualified": disqualified, "forfeit_counts": counts, "digest": failed}
-
-
-def _test_json(test: SprtState, history: Sequence[SprtPoint]) -> Json:
-    """Return a sequential test; its history is None where it isn't known."""
-    points = [point._asdict() for point in history] or None
-    return {**asdict(test), "verdict": test.verdict.value, "history": points}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -19,10 +20,10 @@ from happycity.errors import FieldError, suggestion
 from happycity.match import SeatResult
 from happycity.records.record import Json
 from happycity.runtime.commands import AsJson
-from happycity_tournament.cli.console import show
+from happycity_tournament.cli.addresses import open_sources
 from happycity_tournament.cli.json import moment, write_json
 from happycity_tournament.cli.options import Source as Games
-from happycity_tournament.cli.places import open_sources
+from happycity_tournament.cli.tables import print_lines
 from happycity_tournament.games import FinishedGame
 from happycity_tournament.storage.sources import Source
 
@@ -34,7 +35,7 @@ _LEAST_NAME = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
+class GameFilter:
     """Which games of a source are listed, and in which order.
 
     Raises:
@@ -67,16 +68,14 @@ class Choice:
             ConfigError: the bot plays in no game of the source.
         """
         games = filter(self._includes, source.newest_games(bot=self.bot))
-        limit = GAMES_LISTED if self.limit is None else self.limit
+        limit = (GAMES_LISTED if self.limit is None else self.limit) or None
         if self.worst is not None:
-            chosen = heapq.nsmallest(self.worst, games, key=self._merit)
+            chosen, limit = heapq.nsmallest(self.worst, games, key=self._merit), None
         else:
-            chosen = list(islice(games, limit + 1 if limit else None))
+            chosen = list(islice(games, limit and limit + 1))
         if not chosen and self.bot is not None:
             check_plays(self.bot, source)
-        if self.worst is None and limit:
-            return chosen[:limit], len(chosen) > limit
-        return chosen, False
+        return chosen[:limit], len(chosen) > (limit or math.inf)
 
     def _includes(self, game: FinishedGame) -> bool:
         seats = self._seats(game)
@@ -131,7 +130,7 @@ def games(
     Each line has a game's id, its deal as round.table, and by seat the bots with their places and points, or
     how they forfeited. Games of the same deal have the same cards.
     """
-    choice = Choice(bot=bot, lost=lost, forfeits=forfeits, worst=worst, limit=limit)
+    choice = GameFilter(bot=bot, lost=lost, forfeits=forfeits, worst=worst, limit=limit)
     with open_sources([address], with_luck=luck) as (source,):
         chosen, more = choice.of(source)
         if luck:
@@ -142,17 +141,17 @@ def games(
             _print(chosen, choice, more=more, source=source)
 
 
-def _print(games: Sequence[FinishedGame], choice: Choice, *, more: bool, source: Source) -> None:
+def _print(games: Sequence[FinishedGame], choice: GameFilter, *, more: bool, source: Source) -> None:
     console = Console()
     if not games:
-        show(console, "no game of that kind" if choice.lost or choice.forfeits else "no games")
+        print_lines(console, "no game of that kind" if choice.lost or choice.forfeits else "no games")
         return
     console.print(games_table(games, width=console.width))
     if more:
-        show(console, f"the newest {len(games)}; more with: --limit N, all with: --limit 0")
+        print_lines(console, f"the newest {len(games)}; more with: --limit N, all with: --limit 0")
     if source.luck_evaluator:
-        show(console, f"signed numbers: places won by luck, by evaluator {source.luck_evaluator}")
-    show(console, f"look at one with: happycity show {source.name} {games[0].match_id}")
+        print_lines(console, f"signed numbers: places won by luck, by evaluator {source.luck_evaluator}")
+    print_lines(console, f"look at one with: happycity show {source.name} {games[0].match_id}")
 
 
 def listed_game_json(game: FinishedGame) -> Json:

@@ -16,17 +16,17 @@ from happycity.records.record import Json
 from happycity.runtime.commands import AsJson, remark
 from happycity.runtime.transport import SERVER_VARIABLE
 from happycity.text.words import plural
+from happycity_tournament.cli.addresses import Location, find_tournament, location_at
 from happycity_tournament.cli.console import (
     print_facts,
     print_result,
     progress_line,
     runs_table,
-    show,
     tournaments_table,
 )
 from happycity_tournament.cli.json import listed_json, result_json, write_json
 from happycity_tournament.cli.options import Address
-from happycity_tournament.cli.places import Place, find_tournament, place_at
+from happycity_tournament.cli.tables import print_lines
 from happycity_tournament.client.connection import Connection, call_server
 from happycity_tournament.client.run_folder import RemoteServer, Run, run_folders
 from happycity_tournament.config import STOP_SECONDS, TournamentState
@@ -57,7 +57,7 @@ def list_tournaments(
         else:
             Console().print(runs_table(rows) if rows else "no runs")
         return
-    snapshots = _snapshots(place_at(address))
+    snapshots = _snapshots(location_at(address))
     if as_json:
         write_json(list(map(listed_json, snapshots)))
     else:
@@ -75,10 +75,10 @@ def show_tournament(
     """
     found = find_tournament(address)
     if isinstance(found.at, RemoteServer):
-        snapshot = call_server(found.at, lambda connection: connection.standings(found.id))
+        snapshot = call_server(found.at, lambda connection: connection.standings(found.tournament_id))
     else:
         with Store.existing(found.at) as store:
-            snapshot = load_snapshot(store, found.id)
+            snapshot = load_snapshot(store, found.tournament_id)
     logs = found.run.folder if found.run else None
     if as_json:
         write_json(result_json(snapshot, logs=logs))
@@ -96,12 +96,12 @@ def stop(address: Address = None, *, as_json: AsJson = False) -> None:
     found = find_tournament(address)
     remark(f"stopping: running games are finished in at most {STOP_SECONDS:g} s")
     if isinstance(found.at, RemoteServer):
-        snapshot = call_server(found.at, lambda connection: _stopped(connection, found.id))
+        snapshot = call_server(found.at, lambda connection: _stopped(connection, found.tournament_id))
     else:
         with _claimed(found.at) as store:
-            if stored_snapshot(store, found.id, claimed=False).state in UNFINISHED:
-                store.set_state(found.id, TournamentState.STOPPED)
-            snapshot = stored_snapshot(store, found.id, claimed=False)
+            if stored_snapshot(store, found.tournament_id, claimed=False).state in UNFINISHED:
+                store.set_state(found.tournament_id, TournamentState.STOPPED)
+            snapshot = stored_snapshot(store, found.tournament_id, claimed=False)
     _print_listed(snapshot, as_json=as_json)
     if snapshot.state is TournamentState.STOPPED:
         remark(f"continue with: tournament resume {found.address}")
@@ -120,11 +120,11 @@ def disqualify(
     """
     found = find_tournament(address)
     if isinstance(found.at, RemoteServer):
-        snapshot = call_server(found.at, lambda connection: connection.disqualify(found.id, bot))
+        snapshot = call_server(found.at, lambda connection: connection.disqualify(found.tournament_id, bot))
     else:
         with _claimed(found.at) as store:
-            disqualify_stored(store, found.id, bot)
-            snapshot = stored_snapshot(store, found.id, claimed=False)
+            disqualify_stored(store, found.tournament_id, bot)
+            snapshot = stored_snapshot(store, found.tournament_id, claimed=False)
     _print_listed(snapshot, as_json=as_json)
 
 
@@ -144,14 +144,14 @@ def delete(
     """
     found = find_tournament(address, only=True)
     if isinstance(found.at, RemoteServer):
-        games = call_server(found.at, lambda connection: connection.delete(found.id))
+        games = call_server(found.at, lambda connection: connection.delete(found.tournament_id))
     else:
         with _claimed(found.at) as store:
-            stored_snapshot(store, found.id, claimed=False)
-            games = store.delete_tournament(found.id)
+            stored_snapshot(store, found.tournament_id, claimed=False)
+            games = store.delete_tournament(found.tournament_id)
     if found.run is not None:
         found.run.remove()
-    typer.echo(f"deleted: tournament {found.id} with {plural(games, 'game')}")
+    typer.echo(f"deleted: tournament {found.tournament_id} with {plural(games, 'game')}")
 
 
 async def _stopped(connection: Connection, tournament_id: int) -> Snapshot:
@@ -176,14 +176,14 @@ def _print_listed(snapshot: Snapshot, *, as_json: bool) -> None:
     if as_json:
         write_json(listed_json(snapshot))
     else:
-        show(Console(), progress_line(snapshot))
+        print_lines(Console(), progress_line(snapshot))
 
 
-def _snapshots(place: Place) -> list[Snapshot]:
+def _snapshots(location: Location) -> list[Snapshot]:
     """Return all tournaments of a store or server without their standings, newest first."""
-    if isinstance(place.at, RemoteServer):
-        return call_server(place.at, lambda connection: connection.tournaments())
-    with Store.existing(place.at) as store:
+    if isinstance(location.at, RemoteServer):
+        return call_server(location.at, lambda connection: connection.tournaments())
+    with Store.existing(location.at) as store:
         claimed = store.is_claimed()
         return [
             listed(stored, store.progress(stored.id), claimed=claimed) for stored in store.tournaments(None)

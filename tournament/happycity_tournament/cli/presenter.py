@@ -16,13 +16,20 @@ from happycity import HappyCityError
 from happycity.compiled import is_compiled
 from happycity.runtime import event_loop
 from happycity.runtime.commands import is_quiet, os_problem, remark
-from happycity_tournament.cli.console import print_result, show
+from happycity_tournament.cli.console import print_result
 from happycity_tournament.cli.display import Display
 from happycity_tournament.cli.json import result_json, write_json
-from happycity_tournament.client.run_folder import RUN_FILE, OwnServer, Venue, own_store, without_password
+from happycity_tournament.cli.tables import print_lines
+from happycity_tournament.client.run_folder import (
+    RUN_FILE,
+    OwnServer,
+    ServerChoice,
+    own_store,
+    without_password,
+)
 from happycity_tournament.client.session import (
-    NotBegunError,
-    Observer,
+    BotsMissingError,
+    ProgressView,
     ServerEndedError,
     unstored_problem,
     with_stored_history,
@@ -40,10 +47,12 @@ UNDECIDED = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Presenter:
+class SessionView:
     """Shows the progress of a session, and prints its result."""
 
-    venue: Venue
+    venue: ServerChoice
+    address: str
+    """The tournament as commands take it."""
     as_json: bool
     folder: Path | None = None
     """The folder of the run, if it is one."""
@@ -51,10 +60,10 @@ class Presenter:
     """Whether the output of bots is in the folder."""
     fail_on_forfeit: bool = False
     """Whether the exit status is 1 if a bot has forfeited a game."""
-    arguments: str = ""
-    """The tournament as commands take it, if it isn't a run's."""
+    benchmark: bool = False
+    """Whether its result is printed otherwise, and the command that started it continues it."""
 
-    def play(self, session: Callable[[Observer], Coroutine[Any, Any, Snapshot]]) -> Snapshot:
+    def play(self, session: Callable[[ProgressView], Coroutine[Any, Any, Snapshot]]) -> Snapshot:
         """Play a session and return how it ended; exit unless it is finished, and a test decided."""
         try:
             with Display(logs=self.folder) as display:
@@ -64,10 +73,11 @@ class Presenter:
             sys.exit(event_loop.EXIT_STOPPED)
         except (ServerEndedError, OSError) as error:
             raise HappyCityError(self._with_advice(os_problem(error, self.folder))) from None
-        except NotBegunError as error:
+        except BotsMissingError as error:
             advice = f"{self._continue_with()}; a run whose file has begin_incomplete = true goes on"
             raise HappyCityError(f"{error}; {advice}") from None
-        self._print(last)
+        if not self.benchmark:
+            self._print(last)
         if last.state is not TournamentState.FINISHED:
             if last.config is None or last.config.can_be_rated(last.disqualified):
                 typer.echo(self._continue_with(), err=True)
@@ -85,7 +95,7 @@ class Presenter:
         if isinstance(self.venue, OwnServer) and last.test is not None and not problem:
             last = with_stored_history(self.venue.store, last)
         if not (problem or is_quiet()):
-            show(console, *self._places(last.tournament_id), *self._next_steps())
+            print_lines(console, *self._places(last.tournament_id), *self._next_steps())
         if isinstance(self.venue, OwnServer) and not is_compiled():
             remark(PURE)
         if self.as_json:
@@ -105,10 +115,9 @@ class Presenter:
 
     def _next_steps(self) -> Iterator[str]:
         """Yield the commands that show more of the tournament."""
-        which = self.folder or self.arguments
-        yield f"details of the ratings: tournament show {which}"
-        yield f"single games: tournament games {which}"
-        yield f"report as a web page: tournament report {which} --out report.html"
+        yield f"details of the ratings: tournament show {self.address}"
+        yield f"single games: tournament games {self.address}"
+        yield f"report as a web page: tournament report {self.address} --out report.html"
 
     def _store(self) -> str:
         if isinstance(self.venue, OwnServer):
@@ -131,4 +140,6 @@ class Presenter:
         return f"{text}; finished games are in {self._store()}; {self._continue_with()}"
 
     def _continue_with(self) -> str:
-        return f"continue with: tournament resume {self.folder or self.arguments}"
+        if self.benchmark:
+            return "continue with the same command"
+        return f"continue with: tournament resume {self.address}"

@@ -14,14 +14,14 @@ from happycity.hosting.v1beta1.hosting_service_pb2 import SubmitRequest
 from happycity.ladder.v1beta1.ladder_service_pb2 import ActKind
 from happycity.records.record import Json
 from happycity.runtime.settings import load
-from happycity_tournament.cli.places import find_run, open_sources, reading_games, with_tournament
+from happycity.wire.json import enum_word
+from happycity_tournament.cli.addresses import find_run, open_sources, reading_games, with_tournament
 from happycity_tournament.cli.settings import RunSettings
 from happycity_tournament.client.connection import Connection, call_server
 from happycity_tournament.client.run_folder import RemoteServer, Run
 from happycity_tournament.proof.commitment import Commitment
-from happycity_tournament.proof.publication import Published
-from happycity_tournament.proof.publication import publish as publish_games
-from happycity_tournament.proof.publication import verify as verify_games
+from happycity_tournament.proof.tournament_proof import publish as publish_games
+from happycity_tournament.proof.tournament_proof import verify as verify_games
 from happycity_tournament.wire import unix_of
 
 PROCESSES = min(4, os.cpu_count() or 1)
@@ -94,7 +94,7 @@ def _acts(run: Run, commitment: Commitment) -> list[Json]:
             "id": act.act_id,
             "at": unix_of(act.time),
             "organiser": act.organiser,
-            "kind": ActKind.Name(act.kind).removeprefix("ACT_KIND_").lower(),
+            "kind": enum_word(ActKind, act.kind),
             "bot": act.bot,
             "text": act.text,
             "deals": act.deals,
@@ -123,9 +123,9 @@ def verify(
         print_published(verify_games(folder, processes=PROCESSES, noted=noted, sample=sample))
 
 
-def print_published(published: Published) -> None:
-    """Print what was published or verified."""
-    typer.echo(f"{published.games} games")
-    typer.echo(f"commitment {published.commitment}")
-    typer.echo(f"seed and salt {published.seed_hash}")
-    typer.echo(f"end of the chain {published.chain}")
+def print_published(results: Json) -> None:
+    """Print the numbers of games and the hashes of what was published or verified."""
+    typer.echo(f"{results['games']} games")
+    typer.echo(f"commitment {results['hash']}")
+    typer.echo(f"seed and salt {results['commitment']['seed_hash']}")
+    typer.echo(f"end of the chain {results['chain']}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from itertools import combinations
 from typing import Annotated
 
@@ -16,15 +15,17 @@ from happycity.match import one_line
 from happycity.records.record import Json
 from happycity.runtime.commands import AsJson
 from happycity.text.words import plural
-from happycity_tournament.cli.console import print_ratings, show
+from happycity_tournament.cli.addresses import open_sources, reading_games
+from happycity_tournament.cli.console import print_ratings
 from happycity_tournament.cli.json import model_json, ratings_json, write_json
 from happycity_tournament.cli.options import GAMES, TakeOffLuck
-from happycity_tournament.cli.places import open_sources, reading_games
+from happycity_tournament.cli.tables import print_lines
 from happycity_tournament.config import MEAN_ELO, check_elo
 from happycity_tournament.ratings.checks import check_model
 from happycity_tournament.ratings.estimate import estimate_of
+from happycity_tournament.ratings.results import Ratings
 from happycity_tournament.standings.counted import Uncounted, uncounted_text
-from happycity_tournament.standings.rated_games import load_for_rating, rate_games
+from happycity_tournament.standings.rated_games import RatedGames, load_for_rating, rate_games
 from happycity_tournament.storage.sources import SourceError
 
 
@@ -77,23 +78,14 @@ def rate(
             estimate, loaded.tournaments, anchor=anchor, anchor_elo=anchor_elo, luck_evaluator=evaluator
         )
         if as_json:
-            order = [line.bot for line in ratings.lines]
-            content: Json = {
+            content = {
                 "sources": names,
-                "games": loaded.count,
-                "copies": loaded.copies,
-                "games_unrated": loaded.uncounted[Uncounted.UNRATED],
-                "games_practice": loaded.uncounted[Uncounted.PRACTICE],
-                "games_after_decision": loaded.uncounted[Uncounted.DECIDED],
+                **_counts_json(loaded),
                 "luck_evaluator": evaluator or None,
                 "rating": model_json(ratings),
                 "standings": ratings_json(ratings),
-                "differences": [
-                    {"bot": bot, "other": other, **difference._asdict()}
-                    for bot, other in combinations(order, 2)
-                    if (difference := ratings.difference(bot, other)) is not None
-                ],
-                "checks": [asdict(one) for one in check_model(estimate)],
+                "differences": _differences_json(ratings),
+                "checks": check_model(estimate),
             }
             write_json(content)
             return
@@ -103,7 +95,25 @@ def rate(
         read = (
             f"{plural(loaded.count, 'game')} of {', '.join(names)}{copies}{uncounted_text(loaded.uncounted)}"
         )
-        show(console, read)
+        print_lines(console, read)
+
+
+def _counts_json(loaded: RatedGames) -> Json:
+    return {
+        "games": loaded.count,
+        "copies": loaded.copies,
+        "games_unrated": loaded.uncounted[Uncounted.UNRATED],
+        "games_practice": loaded.uncounted[Uncounted.PRACTICE],
+        "games_after_decision": loaded.uncounted[Uncounted.AFTER_DECISION],
+    }
+
+
+def _differences_json(ratings: Ratings) -> list[Json]:
+    return [
+        {"bot": bot, "other": other, **difference._asdict()}
+        for bot, other in combinations([line.bot for line in ratings.lines], 2)
+        if (difference := ratings.difference(bot, other)) is not None
+    ]
 
 
 def _renamed(texts: Sequence[str]) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""`tournament run` and `sprt`: play a tournament, show its progress, and print the result."""
+"""`tournament run`, `sprt` and `resume`: play a tournament, show its progress, and print the result."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from happycity.errors import fields_named
 from happycity.match import DEFAULT_LINEUP
 from happycity.runtime.commands import AsJson, remark
 from happycity.runtime.settings import flags_of, load
-from happycity_tournament.cli.options import BASICS
-from happycity_tournament.cli.presenter import Presenter
+from happycity_tournament.cli.addresses import find_run, find_tournament, location_at
+from happycity_tournament.cli.options import BASICS, Address
+from happycity_tournament.cli.presenter import SessionView
 from happycity_tournament.cli.settings import (
     FILE_ONLY,
     FLAGS,
@@ -28,18 +29,20 @@ from happycity_tournament.client.connection import call_server
 from happycity_tournament.client.run_folder import (
     OwnServer,
     RemoteServer,
-    Venue,
+    Run,
+    ServerChoice,
     discarded_unless_begun,
     new_folder,
     own_store,
 )
-from happycity_tournament.client.session import default_workers, play_new
+from happycity_tournament.client.session import default_workers, play_new, resume_run
 from happycity_tournament.config import TournamentConfig
 from happycity_tournament.lineup import Lineup, bot_entries, bot_entry
 from happycity_tournament.play.snapshot import Snapshot
 from happycity_tournament.proof.choices import programs_of
 from happycity_tournament.proof.commitment import Commitment
 from happycity_tournament.schedule import schedule_of
+from happycity_tournament.storage.store import Store
 
 File = Annotated[
     Path | None,
@@ -140,7 +143,7 @@ def _flag_of(key: str) -> str:
 def play(config: TournamentConfig, lineup: Lineup, settings: PlaySettings, *, as_json: bool) -> Snapshot:
     """Play a new tournament and return how it ended; what can be checked is checked before it is started."""
     lineup.check()
-    venue: Venue | None = None
+    venue: ServerChoice | None = None
     if settings.server_to_use:
         venue = server = RemoteServer.at(settings.server)  # without a flag, that of the environment
         if lineup.hosted:
@@ -163,15 +166,45 @@ def play(config: TournamentConfig, lineup: Lineup, settings: PlaySettings, *, as
                 games = schedule.total_games
                 workers = 0 if settings.ray else default_workers(lineup, games, config.concurrency)
             venue = OwnServer(store=settings.store or own_store(folder), workers=workers, ray=settings.ray)
-        presenter = Presenter(
+        presenter = SessionView(
             venue,
+            str(folder),
             as_json=as_json,
             folder=folder,
             starts_bots=bool(lineup.started),
             fail_on_forfeit=settings.fail_on_forfeit,
         )
         return presenter.play(
-            lambda observer: play_new(
-                config, folder=folder, venue=venue, lineup=lineup, observer=observer, web=settings.web
+            lambda view: play_new(
+                config, folder=folder, venue=venue, lineup=lineup, view=view, web=settings.web
             )
         )
+
+
+def resume(address: Address = None, *, as_json: AsJson = False) -> None:
+    """Continue a tournament that was stopped or interrupted.
+
+    Only the missing games are played. The folder of a run says which server and bots to start; on a running
+    server the bots have to connect by themselves.
+    """
+    run = find_run(address)
+    if run is not None:
+        if isinstance(run.venue, OwnServer):
+            Store.existing(run.venue.store).close()  # a server would make one that is missing
+        presenter = SessionView(
+            run.venue,
+            location_at(address).address,
+            as_json=as_json,
+            folder=run.folder,
+            starts_bots=bool(run.lineup.started),
+        )
+        presenter.play(lambda view: resume_run(run, view))
+        return
+    found = find_tournament(address)
+    server = found.at
+    if not isinstance(server, RemoteServer):
+        raise ConfigError(f"{found.address}: name the folder of its run, which says what bots to start")
+    others = Run(
+        folder=Path(), tournament_id=found.tournament_id, created_at=0.0, venue=server, lineup=Lineup()
+    )
+    SessionView(server, found.address, as_json=as_json).play(lambda view: resume_run(others, view))

@@ -68,7 +68,7 @@ def _address(text: str) -> str:
     return text
 
 
-class BasicSettings(CommandSettings):
+class BasicRunSettings(CommandSettings):
     """What nearly every run sets."""
 
     group: ClassVar[str] = BASICS
@@ -194,7 +194,7 @@ FILE_ONLY = frozenset(
 """The settings that are in a file only, as few need them."""
 
 
-class PlaySettings(RunningSettings, FailureSettings, TimeSettings, GameSettings, BasicSettings):
+class PlaySettings(RunningSettings, FailureSettings, TimeSettings, GameSettings, BasicRunSettings):
     """The settings of every command that plays; the help has the last base first."""
 
     @property

@@ -11,9 +11,15 @@ import typer
 
 from happycity.runtime.commands import check_output, remark
 from happycity.text.words import plural
+from happycity_tournament.cli.addresses import (
+    find_run,
+    open_sources,
+    reading_games,
+    refuse_overwriting,
+    with_tournament,
+)
 from happycity_tournament.cli.options import Source as Games
 from happycity_tournament.cli.options import TakeOffLuck
-from happycity_tournament.cli.places import find_run, keep_apart, open_sources, reading_games, with_tournament
 from happycity_tournament.report.export import export_games
 from happycity_tournament.report.report import write_report
 from happycity_tournament.storage.sources import Source
@@ -35,7 +41,7 @@ def export(
     A table (csv, jsonl) has a row for each seat of each game.
     """
     with open_sources([address]) as (source,):
-        keep_apart(source, out)
+        refuse_overwriting(source, out)
         check_output("--out", out)
         with reading_games():
             source.check()
@@ -55,7 +61,7 @@ def report(
     The report is about one tournament, or about all games of a source without tournaments.
     """
     with _one_tournament(address, with_luck=luck_adjusted) as source:
-        keep_apart(source, out)
+        refuse_overwriting(source, out)
         check_output("--out", out)
         run = find_run(address)
         with reading_games():

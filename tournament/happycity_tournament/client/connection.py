@@ -1,11 +1,11 @@
-"""Calls to a server about its tournaments, and a watch on one that survives restarts of the server."""
+"""Calls to a server about its tournaments."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Collection, Iterator, Sequence
 from contextlib import aclosing, asynccontextmanager, contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import grpc
@@ -20,7 +20,6 @@ from happycity.ladder.v1beta1.ladder_service_pb2_grpc import LadderServiceStub
 from happycity.match import one_line
 from happycity.runtime import event_loop
 from happycity.runtime.calls import call_method
-from happycity.runtime.pauses import doubling
 from happycity.runtime.transport import Access, Target
 from happycity.runtime.unreachable import failure
 from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
@@ -36,7 +35,7 @@ from happycity.wire.match import result_of, time_control_message
 from happycity.wire.messages import config_message, config_of
 from happycity.wire.status import StatusDetails, details_of
 from happycity_tournament.client.run_folder import RemoteServer
-from happycity_tournament.config import TournamentConfig, TournamentState
+from happycity_tournament.config import TournamentConfig
 from happycity_tournament.games import FinishedGame
 from happycity_tournament.play.snapshot import Snapshot
 from happycity_tournament.recorded_games import RecordedGame, check_printable, game_of_record, named_record
@@ -44,7 +43,6 @@ from happycity_tournament.wire import ratings_of, snapshot_of, tournament_config
 
 CONNECT_SECONDS = 5.0
 FIRST_PAUSE_SECONDS = 0.1
-LONGEST_PAUSE_SECONDS = 2.0
 NOTICED_SECONDS = 1.0
 """The time in which a server notices that a program on this machine has ended."""
 PAGE_SIZE = 200
@@ -116,7 +114,7 @@ class Connection:
         Only this last one has final ratings, unless the tournament was interrupted.
         """
         request = pb.WatchTournamentRequest(tournament_id=tournament_id, with_final_ratings=True)
-        known = _Known()
+        known = WatchedTournament()
         async with aclosing(self._stream(self._stub.WatchTournament, request)) as updates:
             async for update in updates:
                 yield known.after(update)
@@ -352,7 +350,7 @@ def _snapshot(tournament: pb.Tournament) -> Snapshot:
     return snapshot_of(tournament, tournament.progress)
 
 
-class _Known:
+class WatchedTournament:
     """A watched tournament by all messages so far."""
 
     def __init__(self) -> None:
@@ -429,67 +427,3 @@ def translate_errors(address: str, access: Access) -> Iterator[None]:
         if not details.reason:
             cause = failure(Target.parse(address), error, ca=access.ca)
         raise UnavailableError(cause, details) from None
-
-
-@dataclass(slots=True, eq=False)
-class Watch:
-    """Follows one tournament through restarts of its server."""
-
-    connection: Connection
-    tournament_id: int
-    patience: float
-    """Seconds for which a server that is gone may take to come back."""
-    remark: Callable[[str], None]
-    """Is called with a line for people when the server goes or comes back."""
-    _state: TournamentState = TournamentState.WAITING
-
-    async def snapshots(self) -> AsyncGenerator[Snapshot, None]:
-        """Yield the tournament whenever it changes, the last time when it is finished or stopped.
-
-        Raises:
-            UnavailableError: the server is gone, or gave the tournament up, and did not come back in time.
-            ServerError: it refused.
-        """
-        clock = asyncio.get_running_loop().time
-        gone_at: float | None = None
-        while True:
-            problem = "it shut down"
-            try:
-                async with aclosing(self.connection.watch(self.tournament_id)) as snapshots:
-                    async for snapshot in snapshots:
-                        self._state = snapshot.state
-                        if snapshot.state is TournamentState.INTERRUPTED:
-                            problem = "; ".join(snapshot.remarks) or problem
-                            continue
-                        if gone_at is not None:
-                            self.remark("the server is back")
-                            gone_at = None
-                        yield snapshot
-            except UnavailableError as error:
-                problem = str(error)
-            if self._state in (TournamentState.FINISHED, TournamentState.STOPPED):
-                return
-            is_new, gone_at = gone_at is None, clock() if gone_at is None else gone_at
-            if clock() - gone_at >= self.patience:
-                raise UnavailableError(
-                    f"tournament {self.tournament_id} was interrupted ({problem}); "
-                    "a server on the same store continues it"
-                )
-            if is_new:
-                pauses = doubling(FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS)
-                self.remark(f"the server is gone ({problem}); it has {self.patience:g} s to come back")
-            await asyncio.sleep(next(pauses))
-
-    async def stop(self) -> Snapshot:
-        """Let the server start no more games; a server that is gone is waited for."""
-        while True:
-            with suppress(UnavailableError):
-                return await self.connection.stop(self.tournament_id)
-            await asyncio.sleep(FIRST_PAUSE_SECONDS)
-
-    async def is_waiting(self) -> bool:
-        """Return whether the tournament still waits for its bots."""
-        try:
-            return (await self.connection.tournament(self.tournament_id)).state is TournamentState.WAITING
-        except ServerError:
-            return self._state is TournamentState.WAITING

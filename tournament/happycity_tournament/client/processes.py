@@ -89,7 +89,7 @@ class Process:
 
 
 @dataclass(slots=True, eq=False)
-class BotProcess(Process):
+class BotProgram(Process):
     """A program that plays for one or more bots."""
 
     bots: tuple[str, ...]
@@ -150,7 +150,7 @@ class BotProcess(Process):
 
 
 @dataclass(slots=True, eq=False)
-class ReferenceBots(BotProcess):
+class ReferenceBots(BotProgram):
     """A process of reference bots, which end with this one unless they are connected."""
 
     address: str = ""
@@ -166,7 +166,7 @@ class ReferenceBots(BotProcess):
 
     async def restart(self) -> None:
         """Start the bots again, and let them connect to the same server."""
-        await BotProcess.restart(self)  # `super()` doesn't work in a dataclass with slots
+        await BotProgram.restart(self)  # `super()` doesn't work in a dataclass with slots
         self.connect(self.address)
 
 
@@ -205,13 +205,13 @@ def start_command(
     environment: Mapping[str, str],
     folder: Path,
     directory: Path,
-) -> BotProcess:
+) -> BotProgram:
     """Start a program that plays under a name.
 
     Its environment has what it needs to connect.
     """
     own = {"HAPPYCITY_NAME": name, **({"HAPPYCITY_TOKEN": tokens[name]} if name in tokens else {})}
-    return BotProcess.start_bot(
+    return BotProgram.start_bot(
         f"bot {name}",
         split_command(command),
         bots=(name,),

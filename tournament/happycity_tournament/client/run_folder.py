@@ -103,7 +103,7 @@ class RemoteServer:
             path.unlink(missing_ok=True)
 
 
-Venue = OwnServer | RemoteServer
+ServerChoice = OwnServer | RemoteServer
 """Where a tournament is played."""
 
 
@@ -129,7 +129,7 @@ class Run:
     tournament_id: int
     created_at: float
     """Unix time of the tournament's creation, as its store has it."""
-    venue: Venue
+    venue: ServerChoice
     lineup: Lineup
 
     @classmethod
@@ -170,7 +170,7 @@ class Run:
         with replacing(self.folder / RUN_FILE) as partial:
             partial.write_text(content.model_dump_json(indent=2) + "\n", encoding="utf-8")
 
-    def _saved_venue(self) -> Venue:
+    def _saved_venue(self) -> ServerChoice:
         """Return where the run is played as it holds from anywhere, without secrets."""
         if isinstance(self.venue, OwnServer):
             return replace(self.venue, store=_kept(self.venue.store, self.folder))

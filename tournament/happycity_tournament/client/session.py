@@ -1,6 +1,6 @@
 """Plays a tournament as a client: starts server and bots, creates the tournament, follows it to its end.
 
-Raises a ProcessError if the server or a bot ends too early, a NotBegunError if bots don't connect, and a
+Raises a ProcessError if the server or a bot ends too early, a BotsMissingError if bots don't connect, and a
 ServerError if the server can't be reached, does not come back, or refuses.
 """
 
@@ -27,12 +27,11 @@ from happycity.text.words import plural
 from happycity_tournament.client.connection import (
     Connection,
     UnavailableError,
-    Watch,
     check_names_are_free,
     connect,
 )
 from happycity_tournament.client.processes import (
-    BotProcess,
+    BotProgram,
     ProcessError,
     ReferenceBots,
     ServerProcess,
@@ -45,10 +44,12 @@ from happycity_tournament.client.run_folder import (
     OwnServer,
     RemoteServer,
     Run,
-    Venue,
+    ServerChoice,
+    own_store,
     without_password,
 )
-from happycity_tournament.client.tokens import BotTokens, EnvironmentTokens, IssuedTokens
+from happycity_tournament.client.tokens import BotTokens, IssuedTokens, tokens_of_environment
+from happycity_tournament.client.watch import TournamentWatch
 from happycity_tournament.config import STOP_SECONDS, TournamentConfig, TournamentState
 from happycity_tournament.lineup import Lineup
 from happycity_tournament.play.snapshot import Snapshot, load_snapshot
@@ -67,7 +68,7 @@ REFRESH_SECONDS = 1.0
 _T = TypeVar("_T")
 
 
-class Observer:
+class ProgressView:
     """Is informed of the progress of a session; this one prints lines to the standard error."""
 
     def remark(self, text: str) -> None:
@@ -78,7 +79,7 @@ class Observer:
         """Show the tournament as it is now; by default nothing is done."""
 
 
-class NotBegunError(HappyCityError):
+class BotsMissingError(HappyCityError):
     """A tournament was stopped before its first game, because bots are missing."""
 
 
@@ -103,7 +104,7 @@ def _stop_handlers() -> Iterator[list[_Handler]]:
 
 
 @dataclass(slots=True)
-class Arena:
+class ServerSession:
     """A server on which games are played, and the bots that were started for them."""
 
     connection: Connection
@@ -117,18 +118,18 @@ class Arena:
     """Whether others run it, so that bots of theirs may be connected."""
     restarts: int = 0
     """How often a process of bots that ends is started again."""
-    bots: list[BotProcess] = field(default_factory=list)
+    bots: list[BotProgram] = field(default_factory=list)
     """The processes of bots that the session has started; they end with it."""
-    commands: dict[str, BotProcess] = field(default_factory=dict)
+    commands: dict[str, BotProgram] = field(default_factory=dict)
     """Those of them that play one bot each, by its name."""
     worker_restarts: Mapping[str, int] = field(default_factory=dict)
     """How often each program of bots beside the server's workers was started again so far."""
     web: str = ""
     """Where the server's pages are, if it has some and belongs to the run."""
-    observer: str = ""
+    observer_token: str = ""
     """The token that opens them."""
 
-    async def start_bots(self, lineup: Lineup, folder: Path, observer: Observer) -> None:
+    async def start_bots(self, lineup: Lineup, folder: Path, view: ProgressView) -> None:
         """Start the bots of a lineup, and show how the others connect.
 
         Raises:
@@ -139,10 +140,10 @@ class Arena:
             await check_names_are_free(self.connection, lineup.started)
         for name in lineup.joining:
             variables = {**self.environment, "HAPPYCITY_NAME": name}
-            if token := self.tokens.of([name]).get(name):
+            if token := self.tokens([name]).get(name):
                 variables["HAPPYCITY_TOKEN"] = token
-            observer.remark(f"{name} connects with: {' '.join(map('='.join, variables.items()))}")
-        tokens = self.tokens.of(lineup.started)
+            view.remark(f"{name} connects with: {' '.join(map('='.join, variables.items()))}")
+        tokens = self.tokens(lineup.started)
         if not self.bots:
             self.bots += start_all_reference_bots(
                 lineup, tokens=tokens, environment=self.environment, folder=folder
@@ -161,16 +162,16 @@ class Arena:
             )
             self.bots.append(self.commands[name])
 
-    async def play(self, tournament_id: int, observer: Observer) -> Snapshot:
+    async def play(self, tournament_id: int, view: ProgressView) -> Snapshot:
         """Follow a tournament to its end; the first stop signal ends it early in good order."""
         if self.web:
-            observer.remark(f"watch: {self.web}/tournaments/{tournament_id}?token={self.observer}")
-        watch = Watch(self.connection, tournament_id, patience=self.patience, remark=observer.remark)
+            view.remark(f"watch: {self.web}/tournaments/{tournament_id}?token={self.observer_token}")
+        watch = TournamentWatch(self.connection, tournament_id, patience=self.patience, remark=view.remark)
         stopping: list[asyncio.Task[None]] = []
 
         async def stop_watched() -> None:
             running = plural((await watch.stop()).games_running, "running game")
-            observer.remark(
+            view.remark(
                 f"stopping: {running} to be finished in at most {STOP_SECONDS:g} s; Ctrl-C again aborts them"
             )
 
@@ -179,13 +180,13 @@ class Arena:
 
         self.stop_handlers.append(stop)
         try:
-            last = await self._follow(watch, observer)
+            last = await self._follow(watch, view)
         finally:
             for task in stopping:
                 task.cancel()
         if last.state is TournamentState.STOPPED and not last.games and last.remarks:
             silent = [self.commands[bot].exit_summary() for bot in last.missing_bots if bot in self.commands]
-            raise NotBegunError("; ".join([*last.remarks, *silent]))
+            raise BotsMissingError("; ".join([*last.remarks, *silent]))
         return replace(last, remarks=(*last.remarks, *self._restarted()))
 
     def _restarted(self) -> Iterator[str]:
@@ -196,7 +197,7 @@ class Arena:
         for name, restarts in self.worker_restarts.items():
             yield f"{name} was started again {plural(restarts, 'time')} beside workers"
 
-    async def _follow(self, watch: Watch, observer: Observer) -> Snapshot:
+    async def _follow(self, watch: TournamentWatch, view: ProgressView) -> Snapshot:
         """Show a tournament until it is over, and return it; no process may end while it waits for bots."""
         exits = {asyncio.create_task(bot.wait()): bot for bot in self.bots}
         async with aclosing(watch.snapshots()) as snapshots:
@@ -207,25 +208,25 @@ class Arena:
                         (reading, *exits), timeout=REFRESH_SECONDS, return_when=asyncio.FIRST_COMPLETED
                     )
                     if not done and last is not None:  # how long a bot is waited for changes by itself
-                        observer.update(replace(last, incidents=()))
+                        view.update(replace(last, incidents=()))
                     for ended in [task for task in exits if task in done]:
                         bot = exits.pop(ended)
                         waiting = last is None or last.state is TournamentState.WAITING
                         if waiting and await watch.is_waiting():
                             raise ProcessError(bot.exit_summary(has_played=False))
-                        if await self._started_again(bot, observer):
+                        if await self._started_again(bot, view):
                             exits[asyncio.create_task(bot.wait())] = bot
                     if reading in done:
                         snapshot = reading.result()
                         if snapshot is None:
                             assert last is not None  # the first one is sent at once
                             return last
-                        observer.update(snapshot)
+                        view.update(snapshot)
                         last, reading = snapshot, asyncio.ensure_future(anext(snapshots, None))
             finally:
                 await end_tasks(reading, *exits)
 
-    async def _started_again(self, bot: BotProcess, observer: Observer) -> bool:
+    async def _started_again(self, bot: BotProgram, view: ProgressView) -> bool:
         """Start a process of bots again that has ended, unless that was done often enough; return whether.
 
         Otherwise the bots leave, so that no game waits for them.
@@ -234,18 +235,18 @@ class Arena:
         # The server may notice later than this process that the program is gone. One that has not gone then
         # is another program of that name, which is to stay.
         if others := await self.connection.still_connected(bot.bots):
-            observer.remark(f"{summary}; another program plays as {', '.join(others)}")
+            view.remark(f"{summary}; another program plays as {', '.join(others)}")
             return False
         if bot.restarts < self.restarts:
             await bot.restart()
-            observer.remark(f"{summary}; it is started again")
+            view.remark(f"{summary}; it is started again")
             return True
-        tokens = self.tokens.of(bot.bots)
+        tokens = self.tokens(bot.bots)
         assert bot.child.status is not None
         reason = f"its program ended with {describe_status(bot.child.status)}"
         for name in bot.bots:
             await self.connection.leave(name, token=tokens.get(name, ""), reason=reason)
-        observer.remark(f"{summary}; its seats are forfeited")
+        view.remark(f"{summary}; its seats are forfeited")
         return False
 
 
@@ -253,9 +254,9 @@ async def play_new(
     config: TournamentConfig,
     *,
     folder: Path,
-    venue: Venue,
+    venue: ServerChoice,
     lineup: Lineup,
-    observer: Observer,
+    view: ProgressView,
     web: bool = True,
 ) -> Snapshot:
     """Create a tournament and play it; return it as it ended.
@@ -264,13 +265,13 @@ async def play_new(
     running games end, a second one cancels this task.
     """
     with private_files(), _stop_handlers() as stop_handlers:
-        async with _arena(venue, folder, lineup, stop_handlers, observer, web=web) as arena:
-            await arena.start_bots(lineup, folder, observer)
+        async with _server_session(venue, folder, lineup, stop_handlers, view, web=web) as session:
+            await session.start_bots(lineup, folder, view)
             if isinstance(venue, OwnServer):
                 # For the end of the run. While the bots start, nobody waits for SQLAlchemy.
                 storing = "happycity_tournament.storage.store"
                 asyncio.get_running_loop().run_in_executor(None, import_module, storing)
-            created = await arena.connection.create(config)
+            created = await session.connection.create(config)
             Run(
                 folder=folder,
                 tournament_id=created.tournament_id,
@@ -278,22 +279,24 @@ async def play_new(
                 venue=venue,
                 lineup=lineup,
             ).save()
-            return await arena.play(created.tournament_id, observer)
+            return await session.play(created.tournament_id, view)
 
 
-async def resume_run(run: Run, observer: Observer) -> Snapshot:
+async def resume_run(run: Run, view: ProgressView) -> Snapshot:
     """Play what is missing of a run's tournament; see `play_new`. One that is finished needs no bots.
 
     Bots that the lineup doesn't start connect by themselves.
     """
     with private_files(), _stop_handlers() as stop_handlers:
         if isinstance(run.venue, OwnServer):
-            await _wait_for_release(run.venue.store, observer)
-        async with _arena(run.venue, run.folder, run.lineup, stop_handlers, observer, web=True) as arena:
-            resumed = await arena.connection.resume(run.tournament_id)
+            await _wait_for_release(run.venue.store, view)
+        async with _server_session(
+            run.venue, run.folder, run.lineup, stop_handlers, view, web=True
+        ) as session:
+            resumed = await session.connection.resume(run.tournament_id)
             if resumed.state is not TournamentState.FINISHED:
-                await arena.start_bots(run.lineup, run.folder, observer)
-            return await arena.play(run.tournament_id, observer)
+                await session.start_bots(run.lineup, run.folder, view)
+            return await session.play(run.tournament_id, view)
 
 
 def unstored_problem(store: str, snapshot: Snapshot) -> str:
@@ -312,9 +315,6 @@ def with_stored_history(store: str, snapshot: Snapshot) -> Snapshot:
     """Return a snapshot with the history of its test from the store that it was played into."""
     stored = _read(store, lambda opened: load_snapshot(opened, snapshot.tournament_id))
     return replace(snapshot, test_history=stored.test_history)
-
-
-# Servers ---------------------------------------------------------------------------------------------------
 
 
 CORES_OF_A_PLACE = 2
@@ -340,23 +340,23 @@ def _cores() -> int:
 
 
 @asynccontextmanager
-async def _arena(
-    venue: Venue,
+async def _server_session(
+    venue: ServerChoice,
     folder: Path,
     lineup: Lineup,
     stop_handlers: list[_Handler],
-    observer: Observer,
+    view: ProgressView,
     *,
     web: bool = False,
-) -> AsyncIterator[Arena]:
+) -> AsyncIterator[ServerSession]:
     """Give the server of a venue; a run's own one is started, and admits only this session and its bots.
 
     With a server of the run's own, the reference bots of the lineup are started too, so that they import what
     they need while the server does. Its workers start all bots of the lineup by themselves.
     """
     if isinstance(venue, RemoteServer):
-        async with _remote_arena(venue, EnvironmentTokens(), stop_handlers, patience=RETURN_SECONDS) as arena:
-            yield arena
+        async with _remote_session(venue, None, stop_handlers, patience=RETURN_SECONDS) as session:
+            yield session
         return
     tokens = IssuedTokens(folder / TOKENS_FILE)
     tokens.path.unlink(missing_ok=True)
@@ -371,12 +371,12 @@ async def _arena(
         remote = RemoteServer(address=await server.address(), access=Access(token=organiser))
         with remote.announced(folder):
             # Nobody starts it again if it ends.
-            async with _remote_arena(remote, tokens, stop_handlers, patience=0.0) as arena:
-                arena.bots.extend(bots)
-                remarking = asyncio.create_task(_pass_on(server, observer))
-                arena.web, arena.observer = server.web, pages
-                arena.worker_restarts = server.restarts
-                yield arena
+            async with _remote_session(remote, tokens.of, stop_handlers, patience=0.0) as session:
+                session.bots.extend(bots)
+                remarking = asyncio.create_task(_pass_on(server, view))
+                session.web, session.observer_token = server.web, pages
+                session.worker_restarts = server.restarts
+                yield session
     except UnavailableError as error:
         raise ServerEndedError(await server.lost_summary(str(error))) from None
     finally:
@@ -386,47 +386,48 @@ async def _arena(
             await remarking
 
 
-async def _pass_on(server: ServerProcess, observer: Observer) -> None:
+async def _pass_on(server: ServerProcess, view: ProgressView) -> None:
     async for text in server.remarks():
-        observer.remark(text)
+        view.remark(text)
 
 
 @asynccontextmanager
-async def _remote_arena(
-    server: RemoteServer, tokens: BotTokens, stop_handlers: list[_Handler], *, patience: float
-) -> AsyncIterator[Arena]:
+async def _remote_session(
+    server: RemoteServer, tokens: BotTokens | None, stop_handlers: list[_Handler], *, patience: float
+) -> AsyncIterator[ServerSession]:
     async with connect(server.address, server.access) as connection:
-        arena = Arena(
+        session = ServerSession(
             connection=connection,
             environment={"HAPPYCITY_SERVER": server.address, **server.access.environment},
-            tokens=tokens,
-            shared=isinstance(tokens, EnvironmentTokens),
+            tokens=tokens or tokens_of_environment,
+            shared=tokens is None,
             patience=patience,
             stop_handlers=stop_handlers,
         )
         try:
-            yield arena
+            yield session
         finally:
-            await asyncio.gather(*(bot.stop() for bot in arena.bots))
+            await asyncio.gather(*(bot.stop() for bot in session.bots))
 
 
 @asynccontextmanager
-async def open_arena(lineup: Lineup, *, store: str, folder: Path, observer: Observer) -> AsyncIterator[Arena]:
+async def open_server_session(lineup: Lineup, folder: Path) -> AsyncIterator[ServerSession]:
     """Give a server of one's own with the bots of a lineup, for single games; it ends with the context."""
+    view = ProgressView()
     with private_files():
-        async with _arena(OwnServer(store=store), folder, lineup, [], observer) as arena:
-            await arena.start_bots(lineup, folder, observer)
-            yield arena
+        async with _server_session(OwnServer(store=own_store(folder)), folder, lineup, [], view) as session:
+            await session.start_bots(lineup, folder, view)
+            yield session
 
 
-async def _wait_for_release(store: str, observer: Observer) -> None:
+async def _wait_for_release(store: str, view: ProgressView) -> None:
     """Wait until no server uses a store; if one stays, the start of the next server fails."""
     clock = asyncio.get_running_loop().time
     deadline, remarked = clock() + RELEASE_SECONDS, False
     while await asyncio.to_thread(_read, store, lambda opened: opened.is_claimed()) and clock() < deadline:
         if not remarked:
             remarked = True
-            observer.remark("another server still uses the store; waiting for its end")
+            view.remark("another server still uses the store; waiting for its end")
         await asyncio.sleep(RELEASE_PAUSE_SECONDS)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -36,18 +36,15 @@ class IssuedTokens:
         return {name: clear for name, (clear, _) in made.items()}
 
 
-class EnvironmentTokens:
-    """The tokens that another server's organiser has put into the environment, as `HAPPYCITY_TOKENS`."""
-
-    def of(self, names: Iterable[str]) -> dict[str, str]:
-        """Return the tokens of those bots that have one.
-
-        Raises:
-            ConfigError: the variable has another form.
-        """
-        tokens = parse_tokens(os.environ.get(TOKENS_VARIABLE, ""))
-        return {name: tokens[name] for name in names if name in tokens}
+BotTokens = Callable[[Sequence[str]], Mapping[str, str]]
+"""Returns the tokens of bots by their names; bots that need none are left out."""
 
 
-BotTokens = IssuedTokens | EnvironmentTokens
-"""A source of tokens for bots, by their names; bots that need none are left out."""
+def tokens_of_environment(names: Sequence[str]) -> dict[str, str]:
+    """Return those that another server's organiser has put into the environment, as `HAPPYCITY_TOKENS`.
+
+    Raises:
+        ConfigError: the variable has another form.
+    """
+    tokens = parse_tokens(os.environ.get(TOKENS_VARIABLE, ""))
+    return {name: tokens[name] for name in names if name in tokens}

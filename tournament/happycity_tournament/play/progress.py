@@ -174,7 +174,7 @@ class Missing:
                     break
                 status.schedule.add(result)
                 settled += 1
-            status.standings.add_settled(part[:settled])
+            status.standings.add_in_order(part[:settled])
             for result in part[settled:]:
                 self._note(result)
         if self._status.schedule.draws_from_results:
@@ -237,7 +237,7 @@ def load_status(store: Store, stored: StoredTournament) -> TournamentStatus:
         if isinstance(status.schedule, SprtSchedule):
             for result in results:
                 status.schedule.add(result)
-        status.standings.add_settled(results)
+        status.standings.add_in_order(results)
     status.state = resting_state(stored.state)
     status.schedule.total_games = stored.games_total  # results may have ended it early
     return status

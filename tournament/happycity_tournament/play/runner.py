@@ -146,7 +146,7 @@ class TournamentRun:
             if self._deadline is not None:
                 self._deadline.cancel()
             status = self.status
-            status.standings.flush()
+            status.standings.count_held_back()
             await self._store_problems()  # those of an earlier host may be over
             if status.schedule.decided:  # results have ended it
                 change = partial(self._store.store.set_config, games_total=status.games_total)

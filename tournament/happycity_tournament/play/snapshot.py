@@ -218,11 +218,11 @@ def final_ratings(status: TournamentStatus) -> Ratings | None:
     # Imported here, as it imports numpy, for which the server and the bots of a run would wait.
     from happycity_tournament.standings.rated_games import rate_games  # noqa: PLC0415
 
-    config, figures = status.config, status.standings.figures()
-    if not len(figures):
+    config, stats = status.config, status.standings.stats()
+    if not len(stats):
         return None
     return rate_games(
-        figures.estimate,
+        stats.estimate,
         [(config, config.bots)],
         anchor=config.anchor,
         anchor_elo=config.anchor_elo,

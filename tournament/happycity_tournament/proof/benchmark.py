@@ -16,22 +16,18 @@ from happycity.errors import suggestion
 from happycity.records.record import Json
 from happycity.records.replay import metrics_of
 from happycity.rules.deals import DEALING, EDITION
-from happycity.runtime.files import replacing
 from happycity_tournament.config import Gauntlet, TournamentConfig
 from happycity_tournament.games import WIN, Result, half_points
 from happycity_tournament.lineup import BotEntry
+from happycity_tournament.plain_json import plain_json
 from happycity_tournament.proof.commitment import canonical, digest_of, engine_digest
 from happycity_tournament.proof.publication import (
     GAMES_FILE,
+    Publication,
     VerificationError,
-    check_same,
-    check_sample,
-    game_line,
-    plain,
-    read_result,
-    recount,
     write_lines,
 )
+from happycity_tournament.proof.tournament_proof import check_sample, game_line, recount
 from happycity_tournament.ratings.comparison import elo_difference, mean_difference
 from happycity_tournament.storage.sources import Source
 
@@ -110,16 +106,10 @@ def protocol_named(name: str) -> Protocol:
 def write_benchmark(
     source: Source, protocol: Protocol, folder: Path, *, bot: BotEntry, deals: int, cost: Json, processes: int
 ) -> Json:
-    """Write games and result of a finished benchmark into a folder, and return the result.
+    """Write games and result of a finished benchmark of `bot` into a folder, and return the result.
 
-    Args:
-        source: the tournament of the protocol that was played.
-        protocol: by which it was played.
-        folder: the folder to write to.
-        bot: the bot that was measured.
-        deals: the deals that were played; fewer than the protocol has are a try.
-        cost: `cpu_seconds` and others that the games don't show; decisions and notes are added.
-        processes: how many replay games.
+    Fewer `deals` than the protocol has are a try. `cost` is `cpu_seconds` and others that the games don't
+    show; decisions and notes are added.
 
     Raises:
         ConfigError: a game has no record.
@@ -127,38 +117,34 @@ def write_benchmark(
     """
     notes = Counter[str]()
     write_lines(folder / GAMES_FILE, _lines(source, notes))
-    found = {
+    known = {
+        "protocol": protocol.name,
+        "deals": deals,
         "bot": bot.model_dump(exclude_none=True, exclude={"join"}),
         "versions": {"happycity": version("happycity"), "engine": engine_digest()},
+        "cost": plain_json({**cost, "decisions": notes.pop("decisions"), "notes": notes}),
     }
-    result = _recompute(protocol, folder, deals=deals, processes=processes, found=found)
-    result["cost"] = plain({**cost, "decisions": notes.pop("decisions"), "notes": notes})
-    with replacing(folder / BENCHMARK_FILE) as path:
-        path.write_bytes(canonical(result) + b"\n")
-    return result
+    return _BENCHMARKS.write_results(folder, known, processes=processes)
 
 
 def verify_benchmark(folder: Path, *, asked: int, processes: int) -> Json:
-    """Recompute a result from its games, and return it.
-
-    Args:
-        folder: where it is.
-        asked: in how many games the reference bots are asked again what they choose.
-        processes: how many replay games.
+    """Recompute a result from its games, and return it; in `asked` games reference bots choose again.
 
     Raises:
         ConfigError: it is not the folder of a result, or its protocol isn't known here.
         VerificationError: something in it is not what it has to be.
     """
-    content = read_result(folder / BENCHMARK_FILE)
-    name, deals, bot = (content.get(key) for key in ("protocol", "deals", "bot"))
-    protocol, found = protocol_named(str(name)), {"bot": bot, "versions": content.get("versions")}
+    content = _BENCHMARKS.read_results(folder)
+    protocol, deals, bot = (
+        protocol_named(str(content.get("protocol"))),
+        content.get("deals"),
+        content.get("bot"),
+    )
     if type(deals) is not int or not 1 <= deals <= protocol.deals or not isinstance(bot, dict):
         raise VerificationError(f"{BENCHMARK_FILE}: bot, deals: malformed")
-    recomputed = _recompute(protocol, folder, deals=deals, processes=processes, found=found)
-    check_same(BENCHMARK_FILE, {key: content[key] for key in content if key != "cost"}, recomputed)
+    _BENCHMARKS.check_results(content, folder, processes=processes)
     played_by = dict.fromkeys(protocol.bots, OPPONENT) | {CANDIDATE: bot.get("builtin")}
-    games: int = recomputed["games"]
+    games: int = content["games"]
     places = range(games)[:: max(1, games // max(1, asked))][:asked]
     check_sample(folder, played_by, places, protocol.config(deals).seed, processes=processes)
     return content
@@ -180,10 +166,11 @@ def _lines(source: Source, notes: Counter[str]) -> Iterator[bytes]:
         yield canonical(line) + b"\n"
 
 
-def _recompute(protocol: Protocol, folder: Path, *, deals: int, processes: int, found: Json) -> Json:
-    """Return what has to be in a result by the games of its folder; `found` is what they don't show."""
-    counted = recount(protocol.config(deals), folder, first=protocol.digest, processes=processes)
-    for game in counted.results:
+def _recompute(known: Json, folder: Path, processes: int) -> Json:
+    """Return what has to be in a result by the games of its folder, and by what they don't show."""
+    protocol, deals = protocol_named(known["protocol"]), known["deals"]
+    _, results, chain = recount(protocol.config(deals), folder, first=protocol.digest, processes=processes)
+    for game in results:
         for name, ending in zip(game.bots, game.endings, strict=False):  # without endings all have finished
             if name != CANDIDATE and ending is not Ending.FINISHED:
                 raise VerificationError(
@@ -197,24 +184,27 @@ def _recompute(protocol: Protocol, folder: Path, *, deals: int, processes: int, 
         **_VERSIONS,
         "deals": deals,
         "complete": deals == protocol.deals,
-        "games": len(counted.results),
-        "chain": counted.chain,
-        **plain(_figures(counted.results)),
-        **found,
+        "games": len(results),
+        "chain": chain,
+        **plain_json(_figures(results)),
+        "bot": known["bot"],
+        "versions": known.get("versions"),
     }
-    return {**result, "hash": digest_of(result)}
+    return {**result, "hash": digest_of(result), "cost": known.get("cost")}
+
+
+_BENCHMARKS = Publication(BENCHMARK_FILE, _recompute)
 
 
 def _figures(results: Sequence[Result]) -> Json:
     """Return what the candidate reached: its score, Elo, points, places and forfeits."""
     seats = [(result, result.bots.index(CANDIDATE)) for result in results]
     scores, deals = np.array([_score(*each) for each in seats]), np.array([each.round for each in results])
-    elo = elo_difference(np.full(len(scores), 0.5), scores, deals=deals)
     places = Counter(result.places[seat] for result, seat in seats)
     endings = [result.endings[seat] for result, seat in seats if result.endings]
     return {
-        "score": mean_difference(np.zeros(len(scores)), scores, deals=deals)._asdict(),
-        "elo": None if elo is None else elo._asdict(),
+        "score": mean_difference(np.zeros(len(scores)), scores, deals=deals),
+        "elo": elo_difference(np.full(len(scores), 0.5), scores, deals=deals),
         "points": float(np.mean([result.points[seat] for result, seat in seats])),
         "opponents_points": float(np.mean([np.delete(result.points, seat).mean() for result, seat in seats])),
         "places": [places[place] for place in range(1, len(results[0].bots) + 1)],

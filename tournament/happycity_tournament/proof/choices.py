@@ -50,13 +50,10 @@ def check_choices(
     played_by: Mapping[str, str | None],
     hosted: Mapping[str, HostedCommand],
 ) -> None:
-    """Ask the bots of a game again what they choose in each of its positions.
+    """Ask the bots of a game again what they choose in each of its positions, which has their seeds by seat.
 
-    Args:
-        record: the game, with the names of its bots.
-        seeds: those of its bots, by seat.
-        played_by: the reference bot that played under a name. Seats with a strike or forfeit are left out.
-        hosted: the hosted bots that are asked, by name; each seat by a program of its own, without a clock.
+    Reference bots are asked for the names under which they played, and `hosted` bots, each seat by a program
+    of its own, without a clock. Seats with a strike or forfeit are left out.
 
     Raises:
         ReplayError: a bot chooses another move.

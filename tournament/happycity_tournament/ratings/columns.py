@@ -144,14 +144,6 @@ class GamesBuilder:
         self._tables = defaultdict[int, _Columns](lambda: (array("H"), array("B"), array("Q"), array("d")))
         """Bots, places, deal seeds and luck, by the number of seats."""
 
-    def add(self, result: CountedGame) -> None:
-        """Add a game by its places.
-
-        Raises:
-            KeyError: a bot in it is not rated.
-        """
-        self.extend([result])
-
     def extend(self, games: Sequence[CountedGame], numbers: Mapping[str, int] | None = None) -> None:
         """Add games at tables of one size; `numbers` has those of their bots, where others have their names.
 

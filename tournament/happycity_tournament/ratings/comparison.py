@@ -59,7 +59,7 @@ class BotComparison:
 
 
 @dataclass(slots=True)
-class _Rows:
+class _PairedResults:
     """A bot's results in paired games, an entry for each of its seats."""
 
     deals: list[int] = field(default_factory=list)
@@ -90,7 +90,7 @@ class PairedGames:
         """Rated games of each source that have no counterpart in the other."""
         self.bots: tuple[Counter[str], Counter[str]] = (Counter(), Counter())
         """The rated games of each bot of each source, by the names of the second."""
-        self._rows: defaultdict[str, _Rows] = defaultdict(_Rows)
+        self._rows: defaultdict[str, _PairedResults] = defaultdict(_PairedResults)
         self._deals: dict[Hashable, int] = {}
         self._common_deals: set[int] = set()
         waiting: defaultdict[_Key, list[Result]] = defaultdict(list)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -46,40 +46,34 @@ def rate(
         margins[inside] = differences.margins[inside, index]
         margins[index] = 0.0
     elos += anchor_elo
-    columns = (elos, elos - margins, elos + margins, estimate.games.games_played(), estimate.deals)
     best, worst = _open_ranks(differences.los, estimate.pools)
-    lines = [
-        BotRating(
-            bot=bot,
-            elo=elo,
-            low=None if math.isnan(low) else low,
-            high=None if math.isnan(high) else high,
-            games=games,
-            deals=deals,
-            pool=pool,
-            rank_best=rank_best,
-            rank_worst=rank_worst,
-            mark=mark,
-        )
-        for bot, elo, low, high, games, deals, pool, rank_best, rank_worst, mark in zip(
-            bots,
-            *(column.tolist() for column in columns),
-            (estimate.pools + 1).tolist(),
-            best.tolist(),
-            worst.tolist(),
-            marks_of(estimate.games),
-            strict=True,
-        )
-    ]
+    columns: dict[str, Sequence[Any]] = {
+        "bot": bots,
+        "elo": elos.tolist(),
+        "low": _known(elos - margins),
+        "high": _known(elos + margins),
+        "games": estimate.games.games_played().tolist(),
+        "deals": estimate.deals.tolist(),
+        "pool": (estimate.pools + 1).tolist(),
+        "rank_best": best.tolist(),
+        "rank_worst": worst.tolist(),
+        "mark": marks_of(estimate.games),
+    }
+    rows = zip(*columns.values(), strict=True)
+    lines = [BotRating(**dict(zip(columns, row, strict=True))) for row in rows]
+    larger = f"errors are {error_factor:.2f} times larger, as results chose who met whom"
     return Ratings(
         lines=tuple(sorted(lines, key=lambda line: (line.pool, -round(line.elo, ELO_DIGITS)))),
         anchor=anchor,
         anchor_elo=anchor_elo,
-        notes=()
-        if error_factor == 1
-        else (f"errors are {error_factor:.2f} times larger, as results chose who met whom",),
+        notes=(larger,) if error_factor != 1 else (),
         differences=differences,
     )
+
+
+def _known(ends: Floats) -> list[float | None]:
+    """Return numbers, None in place of those that aren't known."""
+    return [None if math.isnan(end) else end for end in ends.tolist()]
 
 
 def with_difference(

@@ -32,7 +32,7 @@ _MAX_NEWTON_STEPS = 200
 _CONVERGED = 1e-9  # logits: 2e-7 Elo
 
 
-class Left(NamedTuple):
+class RemainingSets(NamedTuple):
     """Sets of bots, all of one size, from which a place was taken."""
 
     bots: Ints
@@ -47,7 +47,7 @@ class Choices:
 
     taken: Floats
     """[bot]: how often the bot took a place from several that were left."""
-    left: tuple[Left, ...]
+    left: tuple[RemainingSets, ...]
     """By the size of the sets; no set is there twice."""
 
     @classmethod
@@ -91,7 +91,7 @@ def choices_of(games: Games) -> Choices:
 
 def _choices_of(table: TableColumns, count: int) -> Choices:
     """Return the choices of games of one table size between this many bots."""
-    taken, sets = np.bincount(table.bots.ravel(), minlength=count).astype(np.float64), list[Left]()
+    taken, sets = np.bincount(table.bots.ravel(), minlength=count).astype(np.float64), list[RemainingSets]()
     taken -= np.bincount(table.bots.ravel(), lucky_scores(table).ravel(), minlength=count)
     for part in _sets_left(table):
         if part.bots.shape[1] == 1:  # the last of all has no choice
@@ -191,27 +191,27 @@ def places_of(results: Floats) -> Ints:
     return places
 
 
-def _sets_left(table: TableColumns) -> Iterator[Left]:
+def _sets_left(table: TableColumns) -> Iterator[RemainingSets]:
     """Yield the bots that were left in games, subset by subset of the seats; a set may come again."""
     weights, patterns = _weights_of(table.places)
     for number, seats in enumerate(_subsets(table.places.shape[1])):
         own = weights[:, number][patterns]
         some = np.flatnonzero(own)
         if len(some):
-            yield Left(np.sort(table.bots[some][:, seats], axis=1), own[some])
+            yield RemainingSets(np.sort(table.bots[some][:, seats], axis=1), own[some])
 
 
-def _by_size(parts: Sequence[Left]) -> tuple[Left, ...]:
+def _by_size(parts: Sequence[RemainingSets]) -> tuple[RemainingSets, ...]:
     sizes = sorted({part.bots.shape[1] for part in parts})
     return tuple(_merged([part for part in parts if part.bots.shape[1] == size]) for size in sizes)
 
 
-def _merged(parts: Sequence[Left]) -> Left:
+def _merged(parts: Sequence[RemainingSets]) -> RemainingSets:
     """Return sets of one size with each set once."""
     bots, weights = np.concatenate([part.bots for part in parts]), np.concatenate([p.weights for p in parts])
     unique, which = unique_rows(bots)
     counts: Floats = np.bincount(which, weights).astype(np.float64)
-    return Left(unique, counts)
+    return RemainingSets(unique, counts)
 
 
 def _weights_of(places: Ints) -> tuple[Floats, Ints]:

@@ -29,7 +29,7 @@ def ranks_text(best: int, worst: int) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class BotFigures:
+class BotStats:
     """What the games of a bot show; one in which it fills several seats counts for each."""
 
     games: int

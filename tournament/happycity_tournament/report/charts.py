@@ -66,7 +66,7 @@ def _step(length: float) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class EstimatePoint:
     """A number at some place, and its interval."""
 
     x: float
@@ -102,7 +102,7 @@ def lines(series: Mapping[str, Sequence[tuple[float, float]]], *, label: str) ->
 
 
 def bands(
-    series: Sequence[Sequence[Estimate]],
+    series: Sequence[Sequence[EstimatePoint]],
     upwards: Scale,
     across: Scale,
     *,

@@ -24,13 +24,13 @@ class RandomRoundsSchedule(FixedSchedule):
     def lineups(self) -> Iterator[list[list[str]]]:
         """Yield the lineups of each round's tables."""
         field = self._field
-        draw = _Draw(bots=len(field.bots), seats=field.seats)
+        draw = _RandomDraw(bots=len(field.bots), seats=field.seats)
         for number in range(1, self._rounds + 1):
             tables = draw.next_round(field.rng("round", number))
             yield [[field.bots[bot] for bot in lineup] for lineup in tables]
 
 
-class _Draw:
+class _RandomDraw:
     """Draws the rounds one after the other and remembers who played and who met whom.
 
     Bots are numbers from 0 here. Those who have played least play; among equals, those who met least sit

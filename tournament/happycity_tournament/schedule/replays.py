@@ -74,7 +74,7 @@ def _off_by(config: TournamentConfig, swiss: Swiss, strengths: Mapping[str, floa
     """Return how far each difference is off in a replay, divided by half of its interval."""
     builder = GamesBuilder(config.bots)
     for result in _played(config, swiss, strengths, replay):
-        builder.add(result)
+        builder.extend([result])
     estimate = estimate_of(builder.build())
     elos, true = estimate.elos, np.array([strengths[bot] for bot in config.bots])
     errors, degrees = estimate.difference_errors()

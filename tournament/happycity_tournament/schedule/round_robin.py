@@ -1,17 +1,88 @@
-"""Round robin: everybody meets everybody equally often, exactly.
+"""Round robin: everybody meets everybody equally often, exactly, in as few deals as possible.
 
-Up to `designs.FEW_TABLES` tables, all combinations are played; beyond, a balanced design. The seed decides
-which bot is which of its points, again in each cycle.
+Up to `FEW_TABLES` tables, all combinations are played; beyond, a balanced incomplete block design (Yates
+1936), which has every pair of bots at the same number of tables. Most of those here are cyclic: the points
+are the residues of a modulus, and a few base blocks are moved round through all of them. That is balanced if
+each difference occurs equally often within the base blocks (difference families: Bose 1939). Where the
+modulus is one less than the number of points, the last point stays fixed. The seed decides which bot is which
+of the points, again in each cycle.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import itertools
+import math
+from collections.abc import Iterator, Sequence
 
+from happycity.errors import FieldError
 from happycity.rules.shuffling import shuffled
-from happycity_tournament.schedule.designs import balanced_rounds
 from happycity_tournament.schedule.field import Field
 from happycity_tournament.schedule.schedule import FixedSchedule
+
+MOST_BOTS = 21
+"""The largest field with a design for tables of three to five; any field has one for tables of two."""
+FEW_TABLES = 126
+"""If all combinations are no more tables than this, they are played: they balance threesomes as well."""
+
+Block = tuple[int, ...]
+
+# Found by integer programming over the orbits of blocks. A pair meets as rarely as whole numbers allow, but
+# for (10, 4), where half as often takes a design of another kind, and (15, 5), where no design is half as
+# large: it would be part of a symmetric one on 22 points (Hall & Connor 1954), and there is none (Shrikhande
+# 1950). A block with one number too few contains the fixed point.
+_BASE_BLOCKS = {
+    (11, 3): "0 1 5, 0 1 7, 0 1 9, 0 2 4, 0 3 6",
+    (12, 3): "0 1 2, 0 2 7, 0 3 6, 0 4",
+    (13, 3): "0 1 4, 0 2 8",
+    (14, 3): "0 1 2, 0 1 4, 0 1 7, 0 1 10, 0 2 5, 0 2 7, 0 2 8, 0 2 10, 0 3 7, 0 3 9, 0 4 8, 0 1, 0 2, 0 5",
+    (15, 3): "0 1 4, 0 2 9, 0 5 10",
+    (16, 3): "0 1 2, 0 2 10, 0 3 7, 0 3 12, 0 5 10",
+    (17, 3): "0 1 7, 0 1 10, 0 1 11, 0 2 4, 0 2 14, 0 3 6, 0 4 9, 0 4 12",
+    (18, 3): "0 1 9, 0 2 5, 0 2 14, 0 4 10, 0 4 11, 0 1",
+    (19, 3): "0 1 15, 0 2 13, 0 3 12",
+    (20, 3): (
+        "0 1 4, 0 1 5, 0 1 7, 0 1 14, 0 1 16, 0 1 17, 0 2 8, 0 2 9, 0 2 11, 0 2 12, 0 2 13, 0 2 14, "
+        "0 3 8, 0 3 10, 0 3 13, 0 3 15, 0 4 8, 0 5 11, 0 5 14"
+    ),
+    (21, 3): "0 1 13, 0 2 18, 0 4 15, 0 7 14",
+    (10, 4): "0 1 2 6, 0 1 3 4, 0 2 4 7",
+    (11, 4): "0 1 3 4, 0 1 3 9, 0 1 4 5, 0 1 5 7, 0 2 5 7",
+    (12, 4): "0 1 2 9, 0 1 5 10, 0 2 6 8, 0 3 6 9",
+    (13, 4): "0 1 8 10",
+    (14, 4): "0 1 2 8, 0 1 3 12, 0 1 4 10, 0 1 5 11, 0 1 6 12, 0 2 4 9, 0 3 7 10",
+    (15, 4): "0 1 2 3, 0 1 4 10, 0 1 6 12, 0 1 7 12, 0 2 5 7, 0 2 7 9, 0 3 7 11",
+    (16, 4): "0 1 9 13, 0 5 10",
+    (17, 4): "0 1 4 5, 0 1 7 11, 0 2 5 14, 0 2 8 10",
+    (18, 4): "0 1 6 7, 0 1 6 15, 0 1 8 9, 0 1 11 14, 0 2 4 7, 0 2 4 15, 0 2 6 14, 0 2 10 13, 0 3 9 12",
+    (19, 4): "0 1 5 16, 0 1 10 17, 0 2 8 14",
+    (20, 4): "0 1 2 15, 0 1 5 17, 0 2 9 13, 0 2 10 12, 0 3 6 14, 0 5 10 15",
+    (21, 4): "0 1 7 15, 0 1 10 12, 0 1 16 19, 0 2 7 18, 0 4 8 12",
+    (10, 5): "0 1 3 5 6, 0 1 2 7",
+    (11, 5): "0 1 2 6 9",
+    (12, 5): (
+        "0 1 2 3 9, 0 1 2 4 7, 0 1 2 6 10, 0 1 2 7 10, 0 1 2 8 10, 0 1 3 5 6, 0 1 3 5 8, 0 1 4 6 7, "
+        "0 1 4 7 8, 0 1 4 8 10, 0 1 5 8 10"
+    ),
+    (13, 5): "0 1 2 4 11, 0 1 5 6 11, 0 1 5 7 10",
+    (14, 5): (
+        "0 1 2 3 8, 0 1 2 3 9, 0 1 2 5 11, 0 1 2 5 12, 0 1 2 9 10, 0 1 2 9 11, 0 1 3 6 10, 0 1 4 6 11, "
+        "0 1 4 9 11, 0 1 5 8 11, 0 1 5 9 12, 0 2 4 6 8, 0 2 5 8 10"
+    ),
+    (15, 5): "0 1 2 7 11, 0 1 4 10 12, 0 1 7 12",
+    (16, 5): "0 1 2 3 11, 0 1 7 11 13, 0 2 5 9 13",
+    (17, 5): "0 1 2 3 13, 0 1 6 8 14, 0 1 6 9 13, 0 2 4 11 14",
+    (18, 5): (
+        "0 1 2 4 11, 0 1 2 9 16, 0 1 2 11 13, 0 1 3 4 15, 0 1 3 6 7, 0 1 3 9 16, 0 1 3 10 16, 0 1 4 6 7, "
+        "0 1 4 12 14, 0 1 5 7 15, 0 1 6 9 13, 0 1 6 10 11, 0 1 6 10 13, 0 2 5 10 14, 0 2 6 8 13, "
+        "0 2 6 10 15, 0 2 7 10 14"
+    ),
+    (19, 5): (
+        "0 1 2 7 16, 0 1 3 6 14, 0 1 4 5 16, 0 1 6 8 10, 0 1 6 14 17, 0 1 7 8 16, 0 1 10 12 14, "
+        "0 2 6 10 12, 0 2 9 12 16"
+    ),
+    (20, 5): "0 1 4 5 15, 0 1 9 11 17, 0 2 4 7 16, 0 1 7 13",
+    (21, 5): "0 1 6 8 18",
+}
 
 
 class RoundRobinSchedule(FixedSchedule):
@@ -33,3 +104,67 @@ class RoundRobinSchedule(FixedSchedule):
             bots = shuffled(self._field.bots, rng)
             for tables in shuffled(self._design, rng):
                 yield [shuffled((bots[point] for point in block), rng) for block in tables]
+
+
+def balanced_rounds(*, bots: int, seats: int) -> list[list[Block]]:
+    """Return the tables of a balanced design, by rounds in which nobody sits at two tables.
+
+    Bots are numbers from 0. Every bot plays equally often, and every pair meets equally often.
+
+    Raises:
+        ConfigError: no design is known.
+    """
+    if seats == 2:
+        return _circle(bots)
+    if math.comb(bots, seats) <= FEW_TABLES:
+        return _packed(list(itertools.combinations(range(bots), seats)))
+    if bots > MOST_BOTS:
+        raise FieldError(
+            "bots", f"{bots} are too many for a round robin of {seats} seats, which takes {MOST_BOTS} at most"
+        )
+    return _packed(_developed(bots=bots, seats=seats))
+
+
+def _circle(bots: int) -> list[list[Block]]:
+    """Return the rounds of all pairs: everybody moves round a circle, the last one of an even field stays."""
+    modulus = bots - 1 + bots % 2
+    starter = [(step, modulus - step) for step in range(1, modulus // 2 + 1)]
+    if modulus < bots:
+        starter.append((0, modulus))
+    return [[_moved(pair, shift, modulus) for pair in starter] for shift in range(modulus)]
+
+
+def _developed(*, bots: int, seats: int) -> list[Block]:
+    bases = [tuple(map(int, base.split())) for base in _BASE_BLOCKS[bots, seats].split(",")]
+    fixed_point = any(len(base) < seats for base in bases)
+    modulus = bots - fixed_point
+    full = [base if len(base) == seats else (*base, modulus) for base in bases]
+    return [block for base in full for block in _orbit(base, modulus)]
+
+
+def _orbit(base: Block, modulus: int) -> Iterator[Block]:
+    """Yield each different block that moving `base` round gives."""
+    seen = set()
+    for shift in range(modulus):
+        block = _moved(base, shift, modulus)
+        if frozenset(block) not in seen:
+            seen.add(frozenset(block))
+            yield block
+
+
+def _moved(block: Block, shift: int, modulus: int) -> Block:
+    return tuple((point + shift) % modulus if point < modulus else point for point in block)
+
+
+def _packed(blocks: Sequence[Block]) -> list[list[Block]]:
+    """Put each block into the first round in which none of its bots plays yet."""
+    rounds: list[list[Block]] = []
+    playing: list[set[int]] = []
+    for block in blocks:
+        free = next((number for number, busy in enumerate(playing) if busy.isdisjoint(block)), len(rounds))
+        if free == len(rounds):
+            rounds.append([])
+            playing.append(set())
+        rounds[free].append(block)
+        playing[free].update(block)
+    return rounds

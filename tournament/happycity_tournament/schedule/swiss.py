@@ -53,7 +53,7 @@ class SwissSchedule(Schedule):
     def rounds(self) -> Iterator[list[list[str]]]:
         """Yield the tables of each round, each in a random order; see `stages`."""
         bots = self._field.bots
-        draw = _Draw(len(bots), seats=self._field.seats)
+        draw = _SwissDraw(len(bots), seats=self._field.seats)
         numbers = {bot: number for number, bot in enumerate(bots)}
         for number in range(1, self._rounds + 1):
             tables = draw.next_round(self._field.rng("swiss", number))
@@ -74,7 +74,7 @@ class SwissSchedule(Schedule):
         return {bot: Fraction(scored[bot], possible) for bot, possible in self._possible[number].items()}
 
 
-class _Draw:
+class _SwissDraw:
     """Draws the rounds one after the other and remembers scores, who played and who met whom.
 
     Bots are numbers from 0 here.

@@ -83,7 +83,7 @@ class UntilErrorSchedule(Schedule):
         for number in rounds:
             for result in sorted(self._results.pop(number, []), key=lambda one: one.position or (0, 0, 0)):
                 if self._disqualifications.admit(result):
-                    self._builder.add(result)
+                    self._builder.extend([result])
 
     def _error(self) -> float:
         """Return the largest error of a bot's rating in Elo; infinite while one isn't known."""

@@ -1,1 +1,1 @@
-"""What the games of a tournament show: which of them count, and the figures of bots that follow."""
+"""What the games of a tournament show: which of them count, and the stats of bots that follow."""

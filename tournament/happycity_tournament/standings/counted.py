@@ -33,18 +33,18 @@ class Uncounted(Enum):
     PRACTICE = "practice"
     UNRATED = "unrated"
     """A bot at the table was disqualified."""
-    DECIDED = "decided"
+    AFTER_DECISION = "decided"
     """Its sequential test had been decided before it."""
 
 
 def uncounted_text(uncounted: Mapping[Uncounted, int]) -> str:
     """Return in words how many games don't count, to follow how many do; "" if all do."""
     practice = plural(uncounted.get(Uncounted.PRACTICE, 0), "practice game")
-    decided = plural(uncounted.get(Uncounted.DECIDED, 0), "game")
+    decided = plural(uncounted.get(Uncounted.AFTER_DECISION, 0), "game")
     texts = {
         Uncounted.UNRATED: f"{uncounted.get(Uncounted.UNRATED, 0):,} with a disqualified bot not rated",
         Uncounted.PRACTICE: f"{practice} not rated",
-        Uncounted.DECIDED: f"{decided} after the decision of a test left out",
+        Uncounted.AFTER_DECISION: f"{decided} after the decision of a test left out",
     }
     return "".join(f", {text}" for reason, text in texts.items() if uncounted.get(reason))
 
@@ -106,7 +106,7 @@ class CountingRule:
             self.test.add(game)
         last = None if self.test is None else self.test.last_round
         if last is not None and game.round > last:
-            return Uncounted.DECIDED
+            return Uncounted.AFTER_DECISION
         return None if self._disqualifications.admit(game) else Uncounted.UNRATED
 
 

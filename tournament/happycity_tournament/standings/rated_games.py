@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, groupby
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from happycity import ConfigError, RecordError
@@ -40,9 +39,7 @@ class RatedGames:
     """The tournaments of the sources, with the names by which their bots are rated."""
 
 
-def load_for_rating(
-    sources: Sequence[Source], renamed: Mapping[str, str] = MappingProxyType({})
-) -> RatedGames:
+def load_for_rating(sources: Sequence[Source], renamed: Mapping[str, str]) -> RatedGames:
     """Read all games that count, copies of a game once; games with the same deal seed are one deal.
 
     `renamed` has new names of bots; those that get one name are rated as one.
@@ -59,7 +56,7 @@ def load_for_rating(
         for rule in rules
         for config in rule.configs.values()
     ]
-    reader = _Reader(renamed)
+    reader = _RatingReader(renamed)
     for source, tournaments, rule in zip(sources, stored, rules, strict=True):
         try:
             for entry in tournaments:
@@ -79,7 +76,7 @@ def load_for_rating(
     )
 
 
-def judged_games(
+def games_with_reasons(
     source: Source, rules: CountingRules, *, with_records: bool = False
 ) -> Iterator[tuple[FinishedGame, str | None, Uncounted | None]]:
     """Yield the games of a source with their records, and why they don't count, if they don't.
@@ -130,7 +127,7 @@ def luck_notes(evaluator: str) -> list[str]:
     return [f"the luck of the draws is taken off the scores, by evaluator {evaluator}"] if evaluator else []
 
 
-class _Reader:
+class _RatingReader:
     """Counts games as it reads them, hundreds at once."""
 
     def __init__(self, renamed: Mapping[str, str]) -> None:

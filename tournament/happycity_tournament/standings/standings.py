@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 from happycity import Ending, FailurePolicy
 from happycity_tournament.games import Fixture, Position, Result, place_in_words
-from happycity_tournament.ratings.results import BotFigures, BotRating, Ratings
+from happycity_tournament.ratings.results import BotRating, BotStats, Ratings
 from happycity_tournament.ratings.statistics import with_ranks
 from happycity_tournament.schedule import SprtSchedule
 from happycity_tournament.standings.counted import CountingRule, Uncounted
 
 if TYPE_CHECKING:
-    from happycity_tournament.standings.figures import Figures
+    from happycity_tournament.standings.stats import Stats
 
 MAX_REASONS = 10
 """Different reasons of forfeits that are counted apart for a bot; others are counted without a reason."""
@@ -44,7 +44,7 @@ class ForfeitCount:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Standing(BotRating, BotFigures):
+class Standing(BotRating, BotStats):
     """One bot's line: its rating, and what the same games show; all of its columns are of the same games."""
 
     rank: int
@@ -106,7 +106,7 @@ class Forfeits:
         return copied
 
 
-def standings_of(figures: Figures, ratings: Ratings, forfeits: Forfeits) -> list[Standing]:
+def standings_of(stats: Stats, ratings: Ratings, forfeits: Forfeits) -> list[Standing]:
     """Return the lines of all bots, best first, equal ratings by the bots' order."""
     rated = {line.bot: line for line in ratings.lines}
     return [
@@ -115,9 +115,9 @@ def standings_of(figures: Figures, ratings: Ratings, forfeits: Forfeits) -> list
             forfeits=sum(count.games for count in forfeits.counts(line.bot)),
             forfeit_counts=forfeits.counts(line.bot),
             games_unrated=forfeits.unrated[line.bot],
-            **{**vars(figures.bots[line.bot]), **asdict(line)},
+            **{**vars(stats.bots[line.bot]), **asdict(line)},
         )
-        for rank, line in with_ranks((rated[bot] for bot in figures.bots), lambda line: line.elo)
+        for rank, line in with_ranks((rated[bot] for bot in stats.bots), lambda line: line.elo)
     ]
 
 
@@ -150,13 +150,13 @@ class Standings:
         `test` is the schedule of a sequential test, which others give the results; errors are
         `error_factor` times those of a fixed schedule.
         """
-        from happycity_tournament.standings.figures import GameColumns  # noqa: PLC0415 - it imports numpy
+        from happycity_tournament.standings.stats import GameTable  # noqa: PLC0415 - it imports numpy
 
         self._rule = CountingRule(policy, test=test)
         self._named: list[str] = []
         """The bots that the organiser has disqualified."""
-        self._columns = GameColumns(bots)
-        self._figures: Figures | None = None
+        self._columns = GameTable(bots)
+        self._stats: Stats | None = None
         """Those that were asked for last."""
         self._forfeits = Forfeits(bots)
         self._error_factor = error_factor
@@ -207,7 +207,7 @@ class Standings:
             raise ValueError(f"game {result.match_id} belongs to no tournament")
         self._settle(result.position, result)
 
-    def add_settled(self, results: Sequence[Result]) -> None:
+    def add_in_order(self, results: Sequence[Result]) -> None:
         """Count the next games of the schedule at once; none before them is missing, or ever comes.
 
         It is for games from a store, before any is expected.
@@ -220,7 +220,7 @@ class Standings:
         """Note, as `add` does, that a game has no result and never will; those after it don't wait for it."""
         self._settle(fixture.position, None)
 
-    def flush(self) -> None:
+    def count_held_back(self) -> None:
         """Count all that is held back, as when a tournament is stopped and the gaps won't be filled."""
         early = sorted(self._early.items())
         self._early = dict.fromkeys(self._early)
@@ -238,21 +238,21 @@ class Standings:
         """
         if self._computed[0] == self.games:
             return self._computed[1].copy
-        games, figures, forfeits = self.games, self.figures(), self._forfeits.copy()
+        games, stats, forfeits = self.games, self.stats(), self._forfeits.copy()
 
         def lines() -> list[Standing]:
             with self._computing:
                 if self._computed[0] < games:
-                    self._computed = games, standings_of(figures, figures.ratings, forfeits)
+                    self._computed = games, standings_of(stats, stats.ratings, forfeits)
                 return self._computed[1].copy()
 
         return lines
 
-    def figures(self) -> Figures:
+    def stats(self) -> Stats:
         """Return what the games that count so far show; its parts are computed when they are asked for."""
-        if self._figures is None or len(self._figures) < len(self._columns):
-            self._figures = self._columns.figures(error_factor=self._error_factor)
-        return self._figures
+        if self._stats is None or len(self._stats) < len(self._columns):
+            self._stats = self._columns.stats(error_factor=self._error_factor)
+        return self._stats
 
     def _settle(self, position: Position, result: Result | None) -> None:
         if position <= self._passed or position in self._early:

@@ -156,7 +156,7 @@ def publish(
     seeds and salts, the acts of organisers, and the leaderboards. The server may run.
     """
     from happycity_ladder.season_proof import publish_season
-    from happycity_tournament.cli.places import reading_games, url_of
+    from happycity_tournament.cli.addresses import reading_games, url_of
     from happycity_tournament.cli.prove import PROCESSES, print_published
     from happycity_tournament.storage.store import Store
 
@@ -177,7 +177,7 @@ def verify(
     The exit status is 1 if something was changed.
     """
     from happycity_ladder.season_proof import verify_season
-    from happycity_tournament.cli.places import reading_games
+    from happycity_tournament.cli.addresses import reading_games
     from happycity_tournament.cli.prove import PROCESSES, print_published
 
     with reading_games():

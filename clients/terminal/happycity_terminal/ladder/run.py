@@ -11,8 +11,8 @@ from rich.table import Table
 from happycity.ladder.v1beta1 import ladder_service_pb2 as pb
 from happycity.wire.json import message_json
 from happycity_terminal.ladder import tables
-from happycity_tournament.cli.console import show as show_lines
 from happycity_tournament.cli.json import write_json
+from happycity_tournament.cli.tables import print_lines
 from happycity_tournament.client.connection import PAGE_SIZE, Connection, call_server
 from happycity_tournament.client.run_folder import RemoteServer
 
@@ -37,7 +37,7 @@ def show_list(method: str, server: str | None, *, as_json: bool, limit: int = 0,
     elif found:
         Console().print(table(found))
     else:
-        show_lines(Console(), nothing)
+        print_lines(Console(), nothing)
 
 
 async def _entries(
@@ -73,7 +73,7 @@ def show(method: str, server: str | None, *, as_json: bool, **fields: object) ->
             lines = list(tables.comparison_lines(message, request.old_version_id, request.new_version_id))
         case _:
             lines = list(tables.challenge_lines(message, at.address))
-    show_lines(Console(), *lines)
+    print_lines(Console(), *lines)
     if table is not None:
         Console().print(table)
 
@@ -92,11 +92,11 @@ def show_leaderboard(server: str | None, *, limit: int, as_json: bool, **fields:
         return
     console = Console()
     board_line = f"{page.board}, {tables.season_line(page.season)}; ranked by the lower end of the interval"
-    show_lines(console, *tables.ladder_lines(ladder), "", board_line)
+    print_lines(console, *tables.ladder_lines(ladder), "", board_line)
     if lines:
         console.print(tables.leaderboard_table(lines))
     else:
-        show_lines(console, "no bot has played on this board")
+        print_lines(console, "no bot has played on this board")
 
 
 def _request(method: str, fields: Mapping[str, object]) -> Any:

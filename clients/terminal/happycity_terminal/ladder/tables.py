@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
 
-from google.protobuf.timestamp_pb2 import Timestamp
-from rich import box
-from rich.console import JustifyMethod
 from rich.table import Table
 from rich.text import Text
 
@@ -17,13 +13,9 @@ from happycity.text.words import plural
 from happycity.tournament.v1beta1 import rating_pb2
 from happycity.wire.json import enum_word
 from happycity.wire.match import bot_info_of, seconds_of
+from happycity_tournament.cli.tables import DAY_AND_MINUTE, UNKNOWN, empty_table, moment_text, table_of
 from happycity_tournament.ratings.results import interval_text
 from happycity_tournament.ratings.statistics import MIN_DEALS, student_margin
-
-_COUNTS = ("deals", "games", "firsts", "forfeits", "matches", "off", "CPU s", "MB")
-_NUMBERS = frozenset({"rank", "Elo", "95%", "id", "season", "p", "strikes", *_COUNTS})
-_TEXTS = frozenset({"bot", "version", "bots by mean place", "matches", "opponents", "what", "commitment"})
-_NONE = "-"
 
 
 def ladder_lines(ladder: pb.Ladder) -> Iterator[str]:
@@ -43,11 +35,11 @@ def season_line(season: pb.Season) -> str:
     """Return a season in one line."""
     end = "goes on"
     if season.HasField("end_time"):
-        end = f"ended {_time(season.end_time)}"
+        end = f"ended {moment_text(season.end_time)}"
     elif season.HasField("planned_end_time"):
-        end = f"ends {_time(season.planned_end_time)}"
+        end = f"ends {moment_text(season.planned_end_time)}"
     rated = f"{season.deals:,} rated {'deal' if season.deals == 1 else 'deals'}"
-    return f"season {season.season_id} since {_time(season.start_time)}, {end} (UTC); {rated}"
+    return f"season {season.season_id} since {moment_text(season.start_time)}, {end} (UTC); {rated}"
 
 
 def leaderboard_table(lines: Sequence[pb.LeaderboardLine]) -> Table:
@@ -58,7 +50,7 @@ def leaderboard_table(lines: Sequence[pb.LeaderboardLine]) -> Table:
     for line in lines:
         counts = (line.rating.deals, line.games, line.firsts, *(line.forfeits for _ in forfeits))
         table.add_row(
-            str(line.rank or _NONE),
+            str(line.rank or UNKNOWN),
             Text(f"{line.version.bot}{_marks(line)}"),
             Text(_version(line.version)),
             *_rating_cells(line.rating),
@@ -71,7 +63,7 @@ def leaderboard_table(lines: Sequence[pb.LeaderboardLine]) -> Table:
 def _cost_cells(line: pb.LeaderboardLine) -> tuple[str, str]:
     """Return the CPU seconds and megabytes of a hosted bot."""
     if not line.HasField("cost"):
-        return _NONE, _NONE
+        return UNKNOWN, UNKNOWN
     return f"{line.cost.cpu_seconds:,.1f}", f"{line.cost.peak_memory_bytes / 1e6:,.0f}"
 
 
@@ -79,7 +71,7 @@ def bot_lines(bot: pb.LadderBot) -> Iterator[str]:
     """Yield whose bot it is."""
     yield f"{bot.bot}: of {'the house' if bot.house else bot.owner}"
     if bot.HasField("wait"):
-        until = f"; until {_time(bot.wait.end_time)} UTC" if bot.wait.HasField("end_time") else ""
+        until = f"; until {moment_text(bot.wait.end_time)} UTC" if bot.wait.HasField("end_time") else ""
         yield f"not playing: {one_line(bot.wait.text)}{until}"
 
 
@@ -90,13 +82,18 @@ def versions_table(bot: pb.LadderBot) -> Table:
     for entry in bot.ratings:
         ratings.setdefault(entry.version_id, []).append(entry)
     for version in bot.versions:
-        state = "connected" if version.connected else _short_time(version.last_time)
-        cells = (str(version.version_id), _version(version), _short_time(version.first_time), state)
+        first, last = (moment_text(at, DAY_AND_MINUTE) for at in (version.first_time, version.last_time))
+        cells = (
+            str(version.version_id),
+            _version(version),
+            first,
+            "connected" if version.connected else last,
+        )
         rated = [
             (entry.board, *_rating_cells(entry.rating), f"{entry.rating.deals:,}")
             for entry in ratings.get(version.version_id, ())
         ]
-        for row in rated or [(_NONE,) * 4]:
+        for row in rated or [(UNKNOWN,) * 4]:
             table.add_row(*map(Text, (*cells, *row)))
             cells = ("",) * 4
     return table
@@ -104,13 +101,13 @@ def versions_table(bot: pb.LadderBot) -> Table:
 
 def deals_table(deals: Iterable[pb.LadderDeal]) -> Table:
     """Return deals, with the sum of each bot's places and the ids of the games."""
-    return _listed(
+    return table_of(
         deals,
         {
             "id": lambda deal: deal.deal_id,
             "board": lambda deal: deal.board,
             "kind": lambda deal: enum_word(pb.DealKind, deal.kind),
-            "begun (UTC)": lambda deal: _short_time(deal.start_time),
+            "begun (UTC)": lambda deal: moment_text(deal.start_time, DAY_AND_MINUTE),
             "bots by mean place": _placed,
             "state": _state,
             "matches": lambda deal: _matches(deal.match_ids),
@@ -120,12 +117,12 @@ def deals_table(deals: Iterable[pb.LadderDeal]) -> Table:
 
 def seasons_table(seasons: Iterable[pb.Season]) -> Table:
     """Return seasons."""
-    return _listed(
+    return table_of(
         seasons,
         {
             "season": lambda one: one.season_id,
-            "since (UTC)": lambda one: _time(one.start_time),
-            "until (UTC)": lambda one: _time(one.end_time) if one.HasField("end_time") else "now",
+            "since (UTC)": lambda one: moment_text(one.start_time),
+            "until (UTC)": lambda one: moment_text(one.end_time) if one.HasField("end_time") else "now",
             "deals": lambda one: f"{one.deals:,}",
             "games": lambda one: f"{one.games:,}",
             "commitment": lambda one: one.commitment,
@@ -135,7 +132,7 @@ def seasons_table(seasons: Iterable[pb.Season]) -> Table:
 
 def challenges_table(challenges: Iterable[pb.Challenge]) -> Table:
     """Return challenges."""
-    return _listed(
+    return table_of(
         challenges,
         {
             "id": lambda one: one.challenge_id,
@@ -156,7 +153,7 @@ def challenge_lines(challenge: pb.Challenge, server: str) -> Iterator[str]:
     yield f"challenge {number} of {challenge.bot}: {what}, {state}"
     if challenge.state == pb.CHALLENGE_STATE_OPEN:
         missing = ", ".join(bot for bot in challenge.opponents if bot not in challenge.accepted)
-        until = _time(challenge.expire_time)
+        until = moment_text(challenge.expire_time)
         yield f"until {until} UTC it waits for those of {missing} that are not of the house; each accepts by:"
         yield f"happycity ladder challenge BOT --accept {number} --server {server}"
 
@@ -183,7 +180,7 @@ def comparison_lines(comparison: pb.VersionComparison, old: int, new: int) -> It
 
 def flags_table(flags: Iterable[pb.Flag]) -> Table:
     """Return flags."""
-    return _listed(
+    return table_of(
         flags,
         {
             "kind": lambda flag: enum_word(pb.FlagKind, flag.kind),
@@ -199,36 +196,18 @@ def flags_table(flags: Iterable[pb.Flag]) -> Table:
 
 def acts_table(acts: Iterable[pb.Act]) -> Table:
     """Return what organisers did."""
-    return _listed(
+    return table_of(
         acts,
         {
             "id": lambda act: act.act_id,
-            "time (UTC)": lambda act: _time(act.time),
-            "organiser": lambda act: act.organiser or _NONE,
+            "time (UTC)": lambda act: moment_text(act.time),
+            "organiser": lambda act: act.organiser or UNKNOWN,
             "act": lambda act: enum_word(pb.ActKind, act.kind),
             "to": lambda act: act.bot or act.owner or "deals",
             "deals": lambda act: f"{act.deals:,}",
             "what": lambda act: one_line(act.text),
         },
     )
-
-
-def _listed(entries: Iterable[Any], columns: Mapping[str, Callable[[Any], object]]) -> Table:
-    """Return a table with a row for each entry; the columns have their headings."""
-    table = empty_table(*columns)
-    for entry in entries:
-        table.add_row(*(Text(str(cell(entry))) for cell in columns.values()))
-    return table
-
-
-def empty_table(*headings: str) -> Table:
-    """Return a table without rows; what a column's heading stands for decides how it is shown."""
-    table = Table(box=box.SIMPLE_HEAD)
-    for heading in headings:
-        justify: JustifyMethod = "right" if heading in _NUMBERS else "left"
-        wraps = heading in _TEXTS
-        table.add_column(heading, justify=justify, overflow="fold", no_wrap=not wraps)
-    return table
 
 
 def _marks(line: pb.LeaderboardLine) -> str:
@@ -244,18 +223,20 @@ def _marks(line: pb.LeaderboardLine) -> str:
 
 
 def _version(version: pb.BotVersion) -> str:
-    return bot_info_of(version.info).version or _NONE
+    return bot_info_of(version.info).version or UNKNOWN
 
 
 def _rating_cells(rating: rating_pb2.Rating) -> tuple[str, str]:
-    return f"{rating.elo:.0f}", _NONE if rating.low == rating.high else interval_text(rating.low, rating.high)
+    return f"{rating.elo:.0f}", UNKNOWN if rating.low == rating.high else interval_text(
+        rating.low, rating.high
+    )
 
 
 def _opponents(challenge: pb.Challenge) -> str:
     if challenge.old_version_id:
         return f"as version {challenge.old_version_id}"
     marks = {bot: " (accepted)" if bot in challenge.accepted else "" for bot in challenge.opponents}
-    return ", ".join(f"{bot}{mark}" for bot, mark in marks.items()) or _NONE
+    return ", ".join(f"{bot}{mark}" for bot, mark in marks.items()) or UNKNOWN
 
 
 def _placed(deal: pb.LadderDeal) -> str:
@@ -272,7 +253,7 @@ def _matches(ids: Sequence[int]) -> str:
     """Return match ids, as 157-160 where they follow each other."""
     if len(ids) > 1 and list(ids) == list(range(ids[0], ids[-1] + 1)):
         return f"{ids[0]}-{ids[-1]}"
-    return ", ".join(map(str, ids)) or _NONE
+    return ", ".join(map(str, ids)) or UNKNOWN
 
 
 def _state(deal: pb.LadderDeal) -> str:
@@ -281,11 +262,3 @@ def _state(deal: pb.LadderDeal) -> str:
     if deal.act_id:
         return "voided"
     return "finished" if deal.HasField("finish_time") else "playing"
-
-
-def _short_time(moment: Timestamp) -> str:
-    return moment.ToDatetime().strftime("%m-%d %H:%M")
-
-
-def _time(moment: Timestamp) -> str:
-    return moment.ToDatetime().strftime("%Y-%m-%d %H:%M")

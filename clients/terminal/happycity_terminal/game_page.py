@@ -13,7 +13,7 @@ import typer
 from happycity import ConfigError
 from happycity.runtime.commands import remark
 from happycity_terminal.show import Selection, find_finished, seat_of
-from happycity_tournament.cli.places import find_run, game_arguments
+from happycity_tournament.cli.addresses import find_run, game_arguments
 from happycity_tournament.client.run_folder import REPLAYS_FOLDER
 from happycity_tournament.recorded_games import named_record
 from happycity_viewer.plies import playback_json
@@ -22,7 +22,9 @@ from happycity_viewer.replay import replay_name, replay_page
 _DISPLAYS = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
 
 
-def view(source: str | None, game: str | None, selection: Selection, *, output: Path | None) -> None:
+def write_game_page(
+    source: str | None, game: str | None, selection: Selection, *, output: Path | None
+) -> None:
     """Write the page of a finished game to a file; without one open it, or print its address."""
     found, record, playback = find_finished(source, game)
     first, decisions = selection.first, len(playback.steps) - 1
@@ -42,7 +44,9 @@ def view(source: str | None, game: str | None, selection: Selection, *, output: 
     path = folder / replay_name(found.match_id)
     path.write_text(page, encoding="utf-8")
     address = path.resolve().as_uri()
-    if not _has_display() or not webbrowser.open(address):
+    # Without a display, some browsers would take the terminal.
+    has_display = sys.platform in ("win32", "darwin") or any(map(os.environ.get, _DISPLAYS))
+    if not has_display or not webbrowser.open(address):
         typer.echo(address)
     else:
         remark(f"opened in the browser: {address}")
@@ -56,8 +60,3 @@ def _folder(source: str | None, game: str | None) -> Path:
     folder = run.folder / REPLAYS_FOLDER
     folder.mkdir(exist_ok=True)
     return folder
-
-
-def _has_display() -> bool:
-    """Return whether a browser has a window; without one, some would take the terminal."""
-    return sys.platform in ("win32", "darwin") or any(os.environ.get(name) for name in _DISPLAYS)

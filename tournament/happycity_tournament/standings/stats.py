@@ -1,6 +1,6 @@
-"""The one counter of games: columns of numbers, from which all figures of bots follow when they are read.
+"""The one counter of games: columns of numbers, from which all stats of bots follow when they are read.
 
-Standings, pages and reports show the same figures of the same games.
+Standings, pages and reports show the same stats of the same games.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from happycity_tournament.ratings.columns import Flags, Floats, Games, GamesBuil
 from happycity_tournament.ratings.estimate import Estimate, estimate_of
 from happycity_tournament.ratings.final import rate
 from happycity_tournament.ratings.likelihood import Choices, choices_of, fit
-from happycity_tournament.ratings.results import BotFigures, Difference, Ratings
+from happycity_tournament.ratings.results import BotStats, Difference, Ratings
 from happycity_tournament.ratings.statistics import ELO_PER_LOGIT
 
 MAX_LOSSES = 10
@@ -102,7 +102,7 @@ class _Columns(NamedTuple):
     rounds: array[int]
 
 
-class GameColumns:
+class GameTable:
     """Takes the games that count, in the order of the schedule; one at a table of four takes 44 bytes."""
 
     def __init__(self, bots: Sequence[str]) -> None:
@@ -139,13 +139,13 @@ class GameColumns:
                 columns.forfeited.extend([ending is not Ending.FINISHED for ending in endings])
         self._sizes.extend([len(game.bots) for game in games])
 
-    def figures(self, *, error_factor: float = 1.0) -> Figures:
-        """Return the figures of the games so far, which don't change any more.
+    def stats(self, *, error_factor: float = 1.0) -> Stats:
+        """Return the stats of the games so far, which don't change any more.
 
         Errors of ratings are `error_factor` times those of a fixed schedule.
         """
         games = self._builder.build()
-        return Figures(
+        return Stats(
             games,
             {size: np.array(own.points).reshape(-1, size) for size, own in self._columns.items()},
             {size: np.array(own.forfeited, bool).reshape(-1, size) for size, own in self._columns.items()},
@@ -157,8 +157,8 @@ class GameColumns:
 
 
 @dataclass(frozen=True, eq=False)
-class Figures:
-    """The figures after some games; what is asked for is computed then, and once."""
+class Stats:
+    """The stats after some games; what is asked for is computed then, and once."""
 
     games: Games
     """The games as ratings take them."""
@@ -174,8 +174,8 @@ class Figures:
         return len(self._sizes)
 
     @cached_property
-    def bots(self) -> Mapping[str, BotFigures]:
-        """The figures of each bot, in the order of the configuration."""
+    def bots(self) -> Mapping[str, BotStats]:
+        """The stats of each bot, in the order of the configuration."""
         games, names = self.games.games_played(), self.games.bots
         totals = np.zeros((6, len(names)))
         for size, columns in self.games.tables.items():
@@ -195,7 +195,7 @@ class Figures:
                 for row, value in enumerate(values):
                     totals[row] += np.bincount(table.bots.ravel(), value.ravel(), minlength=len(names))
         return {
-            bot: BotFigures(
+            bot: BotStats(
                 games=played,
                 wins=round(wins),
                 shared=round(shared),

@@ -30,7 +30,7 @@ from happycity_tournament.client.run_folder import (
     new_folder,
     own_store,
 )
-from happycity_tournament.client.session import Observer, play_new
+from happycity_tournament.client.session import ProgressView, play_new
 from happycity_tournament.config import RandomRounds, SeatOrders, TournamentConfig, TournamentState
 from happycity_tournament.lineup import BotEntry, Lineup, bot_entries
 from happycity_tournament.play.snapshot import Snapshot
@@ -82,7 +82,7 @@ def play_match(plan: GamePlan, *, no_clock: bool, as_json: bool) -> None:
     )
     folder = new_folder()
     remark(f"playing on seed {plan.seed}; output: {folder}/; Ctrl-C stops it")
-    game = _Game(lineup, folder, watch=not as_json)
+    game = _WatchedGame(lineup, folder, watch=not as_json)
     try:
         with discarded_unless_begun(folder):
             last = event_loop.run(game.play(config))
@@ -105,12 +105,12 @@ def play_match(plan: GamePlan, *, no_clock: bool, as_json: bool) -> None:
             typer.echo(f"ask {bot} again with: happycity ask {folder} --bot {bot}")
     typer.echo(f"look at it with: happycity show {folder}")
     if is_terminal():
-        from happycity_terminal.viewer import Viewer  # noqa: PLC0415 - not needed in a pipe
+        from happycity_terminal.viewer import GameViewer  # noqa: PLC0415 - not needed in a pipe
 
-        event_loop.run(Viewer(playback).run())
+        event_loop.run(GameViewer(playback).run())
 
 
-class _Game(Observer):
+class _WatchedGame(ProgressView):
     """A game that is being played; observes its session."""
 
     def __init__(self, lineup: Lineup, folder: Path, *, watch: bool) -> None:
@@ -137,7 +137,7 @@ class _Game(Observer):
     async def play(self, config: TournamentConfig) -> Snapshot:
         """Play the game, and print its moves as they come if it is watched."""
         venue = OwnServer(store=own_store(self._folder))
-        session = play_new(config, folder=self._folder, venue=venue, lineup=self._lineup, observer=self)
+        session = play_new(config, folder=self._folder, venue=venue, lineup=self._lineup, view=self)
         playing = asyncio.create_task(session)
         async with event_loop.running(playing, self._print_live(playing)):
             return await playing

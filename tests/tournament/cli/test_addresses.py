@@ -10,7 +10,7 @@ from tests.tournament.runs import LEAGUE
 
 from happycity.errors import ConfigError
 from happycity.runtime.transport import Access
-from happycity_tournament.cli.places import find_game
+from happycity_tournament.cli.addresses import find_game
 from happycity_tournament.client.run_folder import RemoteServer
 from happycity_tournament.client.run_folder import Run as RunFolder
 from happycity_tournament.storage.store import Store
@@ -177,6 +177,17 @@ def test_a_number_may_have_any_length(run: Run) -> None:
     """Python refuses to read one of thousands of digits."""
     status, _, errors = run("games", f"games.sqlite#{'9' * 5000}")
     assert (status, errors.endswith("9' is not the number of a tournament\n")) == (2, True)
+
+
+@pytest.mark.parametrize("word", ["a" * 300, "1" * 300, "a" * 5000, "a/" * 3000, f"{'a' * 300}#2", "a\0b"])
+@pytest.mark.parametrize("command", ["show", "rate", "games", "list", "resume", "stop", "report --out x"])
+def test_a_word_of_any_length_costs_one_short_line(run: Run, command: str, word: str) -> None:
+    """No file system has room for it as a path."""
+    status, output, errors = run(*command.split(), word)
+    assert (status, output, errors.count("\n"), "too long" in errors) == (2, "", 1, False), errors
+    assert len(errors) < 250
+    with pytest.raises(ConfigError):
+        find_game(word, None)
 
 
 def test_without_runs_there_is_nothing_to_show(run: Run) -> None:

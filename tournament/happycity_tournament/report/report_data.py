@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -14,8 +14,8 @@ from happycity_tournament.games import FinishedGame
 from happycity_tournament.ratings.results import Ratings
 from happycity_tournament.ratings.statistics import Moments, count_metrics
 from happycity_tournament.standings.counted import Uncounted
-from happycity_tournament.standings.figures import Figures, GameColumns
 from happycity_tournament.standings.standings import Forfeits, Standing, standings_of
+from happycity_tournament.standings.stats import GameTable, Stats
 
 MAX_FORFEITS_SHOWN = 20
 """Games with forfeits that are kept as notable ones."""
@@ -51,7 +51,7 @@ class BotTimes:
     """The numbers that it sent with its answers, by their names."""
 
 
-class Facts:
+class ReportData:
     """Counts games, one by one, in the order of their schedule."""
 
     def __init__(self, bots: Sequence[str]) -> None:
@@ -64,7 +64,7 @@ class Facts:
         """Unix times of the first game's start and the last one's end, as far as they are known."""
         self.forfeited: list[FinishedGame] = []
         """The first games with forfeits."""
-        self._columns = GameColumns(bots)
+        self._columns = GameTable(bots)
         self._forfeits = Forfeits(bots)
         self.times = {bot: BotTimes() for bot in bots}
         """What records say of each bot."""
@@ -91,13 +91,13 @@ class Facts:
             self.forfeited.append(game)
 
     @cached_property
-    def figures(self) -> Figures:
-        """The figures of the games that count, once all are there."""
-        return self._columns.figures()
+    def stats(self) -> Stats:
+        """The stats of the games that count, once all are there."""
+        return self._columns.stats()
 
     def standings(self, ratings: Ratings) -> list[Standing]:
         """Return the line of each bot in the order of the ratings, once all games are there."""
-        lines = {line.bot: line for line in standings_of(self.figures, ratings, self._forfeits)}
+        lines = {line.bot: line for line in standings_of(self.stats, ratings, self._forfeits)}
         return [lines[line.bot] for line in ratings.lines]
 
     def _add_record(self, game: FinishedGame, text: str) -> None:
@@ -116,13 +116,3 @@ class Facts:
 
 def _three_digits(micros: int) -> int:
     return int(float(f"{micros:.3g}"))
-
-
-def count_games(
-    bots: Sequence[str], games: Iterable[tuple[FinishedGame, str | None, Uncounted | None]]
-) -> Facts:
-    """Count all games."""
-    facts = Facts(bots)
-    for game, record, reason in games:
-        facts.add(game, record, reason)
-    return facts

@@ -10,7 +10,7 @@ import pytest
 from tests.waiting import LIMIT
 
 from happycity import Mode
-from happycity_terminal.browser import form_fields
+from happycity_terminal.browser_tables import form_fields
 from happycity_terminal.play import GamePlan
 
 

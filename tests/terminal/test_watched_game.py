@@ -12,7 +12,7 @@ from tests.commands.programs import happycity, own_folder, tournament
 from tests.terminal.terminal import Terminal
 
 from happycity import ConfigError
-from happycity_terminal.match import table_of
+from happycity_terminal.watched_game import table_of
 from happycity_tournament.lineup import bot_entries
 
 BOT = Path(__file__).parent / "bots" / "first_move.py"

@@ -1,4 +1,4 @@
-"""The figures of bots: every one of them follows from the same columns of the games that count."""
+"""The stats of bots: every one of them follows from the same columns of the games that count."""
 
 import random
 from dataclasses import replace
@@ -12,8 +12,8 @@ from happycity import Config, Ending
 from happycity_tournament.config import RandomRounds, TournamentConfig
 from happycity_tournament.games import FinishedGame
 from happycity_tournament.standings.digest import digest
-from happycity_tournament.standings.figures import MAX_LOSSES, MAX_ROUND_SPANS, Figures, GameColumns
 from happycity_tournament.standings.standings import ForfeitCount, Standing
+from happycity_tournament.standings.stats import MAX_LOSSES, MAX_ROUND_SPANS, GameTable, Stats
 
 BOTS = ("ann", "bob", "cem", "dee")
 
@@ -31,14 +31,14 @@ def league(*, seats: int, rounds: int) -> list[FinishedGame]:
     return games
 
 
-def figures_of(games: list[FinishedGame]) -> Figures:
-    columns, rng = GameColumns(BOTS), random.Random(1)
+def stats_of(games: list[FinishedGame]) -> Stats:
+    columns, rng = GameTable(BOTS), random.Random(1)
     results = [game.result for game in games]
     while results:
         number = rng.randrange(1, 9)
         columns.add(results[:number])
         results = results[number:]
-    return columns.figures()
+    return columns.stats()
 
 
 GAMES = [*league(seats=4, rounds=20), *league(seats=2, rounds=20)]
@@ -47,8 +47,8 @@ GAMES = [*league(seats=4, rounds=20), *league(seats=2, rounds=20)]
 
 @pytest.mark.parametrize("bot", BOTS)
 def test_figures_are_those_of_the_games(bot: str) -> None:
-    figures = figures_of(GAMES)
-    own, seats, scores = figures.bots[bot], [], []
+    stats = stats_of(GAMES)
+    own, seats, scores = stats.bots[bot], [], []
     for game in GAMES:
         for name, seat in zip(game.bots, game.seats, strict=True):
             if name == bot:
@@ -64,22 +64,22 @@ def test_figures_are_those_of_the_games(bot: str) -> None:
     assert own.place_mean == pytest.approx(sum(seat.place for _, seat in seats) / len(seats))
     assert own.points_mean == pytest.approx(sum(seat.points for _, seat in seats) / len(seats))
     finished_ones = [(game, seat) for game, seat in seats if not seat.forfeited]
-    most, fewest = figures.extremes(bot) or pytest.fail("no game")
+    most, fewest = stats.extremes(bot) or pytest.fail("no game")
     assert most.points == max(seat.points for _, seat in finished_ones)
     assert fewest.points == min(seat.points for _, seat in finished_ones)
     behind = sorted(
         ((max(game.points) - seat.points, game.match_id) for game, seat in finished_ones if seat.place > 1),
         reverse=True,
     )
-    assert figures.losses(bot) == behind[:MAX_LOSSES]
+    assert stats.losses(bot) == behind[:MAX_LOSSES]
 
 
 def test_meetings_are_counted_by_pairs() -> None:
-    figures = figures_of(GAMES)
+    stats = stats_of(GAMES)
     for bot in BOTS:
-        for meeting in figures.meetings(bot):
+        for meeting in stats.meetings(bot):
             both = [game for game in GAMES if {bot, meeting.opponent} <= set(game.bots)]
-            back = next(other for other in figures.meetings(meeting.opponent) if other.opponent == bot)
+            back = next(other for other in stats.meetings(meeting.opponent) if other.opponent == bot)
             assert meeting.games == back.games == len(both)
             assert meeting.score + back.score == pytest.approx(1)
 
@@ -88,40 +88,40 @@ def test_meetings_are_counted_by_pairs() -> None:
 def test_rounds_are_those_of_the_schedule(rounds: int) -> None:
     """All rounds are there, and each game counts in its own one."""
     games = league(seats=4, rounds=rounds)
-    spans, end = figures_of(games).rounds, 0
+    spans, end = stats_of(games).rounds, 0
     assert len(spans) <= MAX_ROUND_SPANS
     for span in spans:
         assert span.first == end + 1
         end = span.last
-        own = figures_of([game for game in games if span.first <= game.round <= span.last]).bots
+        own = stats_of([game for game in games if span.first <= game.round <= span.last]).bots
         for bot, (score, played) in span.scores.items():
             assert score == pytest.approx(own[bot].score)
             assert played == own[bot].games
     assert end == rounds
     loose = [replace(game, position=None) for game in games]
-    assert figures_of(loose).rounds == []
+    assert stats_of(loose).rounds == []
 
 
 def test_numbers_of_games_follow_their_order() -> None:
     """They say how many games there were of each table size, and when a bot played."""
-    figures = figures_of(GAMES[70:90])
-    assert figures.lengths(12) == {4: 10, 2: 2}
+    stats = stats_of(GAMES[70:90])
+    assert stats.lengths(12) == {4: 10, 2: 2}
     first = next(number for number, game in enumerate(GAMES[70:90], start=1) if "ann" in game.bots)
-    assert figures.span("ann")[0] == first
-    assert len(figures) == 20
+    assert stats.span("ann")[0] == first
+    assert len(stats) == 20
 
 
 def test_without_games_there_is_nothing() -> None:
-    figures = GameColumns(BOTS).figures()
-    own = figures.bots["ann"]
+    stats = GameTable(BOTS).stats()
+    own = stats.bots["ann"]
     assert (own.games, own.score, own.place_mean, own.points_mean) == (0, None, 0.0, 0.0)
-    assert (figures.losses("ann"), figures.extremes("ann")) == ([], None)
-    assert (list(figures.meetings("ann")), figures.span("ann")) == ([], (0, 0))
+    assert (stats.losses("ann"), stats.extremes("ann")) == ([], None)
+    assert (list(stats.meetings("ann")), stats.span("ann")) == ([], (0, 0))
 
 
 def test_the_history_has_one_scale() -> None:
     """All samples are distances from the mean of all bots, of those too that have not played yet."""
-    history = figures_of([game for game in GAMES if "dee" not in game.bots or game.match_id > 40]).history
+    history = stats_of([game for game in GAMES if "dee" not in game.bots or game.match_id > 40]).history
     assert [sum(elos) / len(BOTS) for _, elos in history.samples] == pytest.approx(
         [1500.0] * len(history.samples)
     )

@@ -53,7 +53,7 @@ _SHOWN = 80
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class Location:
     """A server, or a store by its URL, and which of its tournaments is meant."""
 
     at: RemoteServer | str
@@ -67,75 +67,72 @@ class Place:
         """The server or store, for people: without a password."""
         return self.at.url if isinstance(self.at, RemoteServer) else without_password(self.at)
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tournament(Place):
-    """A tournament on a server, or in a store that no server uses or that is only read."""
-
-    id: int
-
     @property
     def address(self) -> str:
         """The tournament as commands take it."""
-        if self.run is None:
-            return f"{self.name}#{self.id}"
-        folder = str(self.run.folder)
-        return folder if self.id == self.run.tournament_id else f"{folder}#{self.id}"
+        known = None if self.run is None else self.run.tournament_id
+        number = "" if self.tournament_id == known else f"#{self.tournament_id}"
+        return f"{self.name if self.run is None else self.run.folder}{number}"
 
 
-def place_at(address: str | None) -> Place:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TournamentLocation(Location):
+    """A tournament on a server, or in a store that no server uses or that is only read."""
+
+    tournament_id: int
+
+
+def location_at(address: str | None) -> Location:
     """Return the server or store that an address names."""
     text, number = _split(address or "")
     if not text:
         if os.environ.get(SERVER_VARIABLE):
-            return Place(at=RemoteServer.at(None), tournament_id=number)
-        return _place_of_run(latest_run(), number)
+            return Location(at=RemoteServer.at(None), tournament_id=number)
+        return _location_of_run(latest_run(), number)
     if is_unix(text) or text.startswith(("grpc://", "grpcs://")):
-        return Place(at=RemoteServer.at(text, setting="ADDRESS"), tournament_id=number)
+        return Location(at=RemoteServer.at(text, setting="ADDRESS"), tournament_id=number)
     if "://" in text:
-        return Place(at=text, tournament_id=number)
+        return Location(at=text, tournament_id=number)
     path = Path(text)
     if is_run(path):
-        return _place_of_run(path, number)
-    if is_sqlite(path):
-        return Place(at=url_of(text), tournament_id=number)
-    raise ConfigError(_not_a_place(text))
+        return _location_of_run(path, number)
+    if os.path.exists(path) and is_sqlite(path):
+        return Location(at=url_of(text), tournament_id=number)
+    raise ConfigError(_not_a_location(text))
 
 
-def find_tournament(address: str | None, *, only: bool = False) -> Tournament:
+def find_tournament(address: str | None, *, only: bool = False) -> TournamentLocation:
     """Return the tournament that an address names, by default the latest one of its server or store.
 
     With `only`, one of several has to be named by its number. If a run is being played, its tournament is on
     the run's own server.
     """
-    place = place_at(address)
-    number = place.tournament_id
+    location = location_at(address)
+    number = location.tournament_id
     if number is None:
-        ids = _ids(place)
+        ids = _ids(location)
         if not ids:
-            raise ConfigError(f"{place.name} has no tournament")
+            raise ConfigError(f"{location.name} has no tournament")
         if only and len(ids) > 1:
-            raise ConfigError(
-                f"{place.name} has {len(ids)} tournaments; name one by its number: {place.name}#{ids[0]}"
-            )
+            how = f"name one by its number: {location.name}#{ids[0]}"
+            raise ConfigError(f"{location.name} has {len(ids)} tournaments; {how}")
         number = ids[0]
-    if place.run is None or isinstance(place.at, RemoteServer):
-        return Tournament(at=place.at, id=number, run=place.run)
-    with Store.existing(place.at) as store:
-        if not store.is_claimed():
-            return Tournament(at=place.at, id=number, run=place.run)
-    server = RemoteServer.of_run(place.run.folder)
-    if server is None:
-        raise ConfigError(
-            f"the store of {place.run.folder} is in use by a server that the run didn't start; "
-            f"name the tournament on that server: grpc://HOST:PORT#{place.run.tournament_id}"
-        )
-    return Tournament(at=server, id=number, run=place.run)
+    at, run = location.at, location.run
+    if run is not None and not isinstance(at, RemoteServer):
+        with Store.existing(at) as store:
+            server = RemoteServer.of_run(run.folder) if store.is_claimed() else at
+        if server is None:
+            raise ConfigError(
+                f"the store of {run.folder} is in use by a server that the run didn't start; "
+                f"name the tournament on that server: grpc://HOST:PORT#{run.tournament_id}"
+            )
+        at = server
+    return TournamentLocation(at=at, tournament_id=number, run=run)
 
 
 def with_tournament(address: str | None) -> str:
     """Return the address with the number of its latest tournament."""
-    return f"{address or ''}#{find_tournament(address).id}"
+    return f"{address or ''}#{find_tournament(address).tournament_id}"
 
 
 @contextmanager
@@ -156,7 +153,7 @@ def open_sources(addresses: Sequence[str | None], *, with_luck: bool = False) ->
         yield sources
 
 
-def keep_apart(source: Source, out: Path) -> None:
+def refuse_overwriting(source: Source, out: Path) -> None:
     """Refuse to overwrite a source."""
     if out.exists() and any(file.samefile(out) for file in source.files):
         raise ConfigError(f"--out: {out} is the source itself")
@@ -185,7 +182,7 @@ def find_game(source: str | None, game: str | None) -> tuple[FinishedGame, str]:
 
 def game_arguments(source: str | None, game: str | None) -> tuple[str | None, int | None]:
     """Return the source and the match id of `[SOURCE] [GAME]`; a single number that is no file is a GAME."""
-    if game is None and source is not None and source.isdecimal() and not Path(source).exists():
+    if game is None and source is not None and source.isdecimal() and not os.path.exists(source):
         source, game = None, source
     if game is None:
         return source, None
@@ -209,12 +206,13 @@ def find_run(address: str | None) -> Run | None:
 
 def server_playing(address: str | None) -> RemoteServer:
     """Return the server that an address names, or the one on which its run is being played."""
-    place = place_at(address)
-    if isinstance(place.at, RemoteServer):
-        return place.at
-    server = RemoteServer.of_run(place.run.folder) if place.run is not None else None
+    location = location_at(address)
+    if isinstance(location.at, RemoteServer):
+        return location.at
+    run = location.run
+    server = None if run is None else RemoteServer.of_run(run.folder)
     if server is None:
-        name = place.name if place.run is None else place.run.folder
+        name = location.name if run is None else run.folder
         raise ConfigError(f"{name} is not being played now; look at its finished games without --follow")
     return server
 
@@ -226,13 +224,13 @@ def url_of(store: str) -> str:
 
 def is_run(path: Path) -> bool:
     """Return whether a path is the folder of a run."""
-    return (path / RUN_FILE).is_file()
+    return os.path.isfile(path / RUN_FILE)
 
 
 def _split(text: str) -> tuple[str, int | None]:
     """Split an address at its last `#`, unless it is the path of a file."""
     place, mark, number = text.rpartition("#")
-    if not mark or _exists(text):
+    if not mark or os.path.exists(text):
         return text, None
     value = _number(number)
     if not value:
@@ -248,10 +246,10 @@ def _number(text: str) -> int:
     return int(text)
 
 
-def _place_of_run(folder: Path, number: int | None) -> Place:
+def _location_of_run(folder: Path, number: int | None) -> Location:
     run = _load_run(folder)
     at = run.venue.store if isinstance(run.venue, OwnServer) else run.venue
-    return Place(at=at, tournament_id=number or run.tournament_id, run=run)
+    return Location(at=at, tournament_id=number or run.tournament_id, run=run)
 
 
 def _load_run(folder: Path) -> Run:
@@ -269,12 +267,12 @@ def _load_run(folder: Path) -> Run:
     return replace(run, venue=replace(run.venue, access=access))
 
 
-def _ids(place: Place) -> list[int]:
+def _ids(location: Location) -> list[int]:
     """Return the numbers of all tournaments of a place, newest first."""
-    if isinstance(place.at, RemoteServer):
-        snapshots = call_server(place.at, lambda connection: connection.tournaments())
+    if isinstance(location.at, RemoteServer):
+        snapshots = call_server(location.at, lambda connection: connection.tournaments())
         return [snapshot.tournament_id for snapshot in snapshots]
-    with Store.existing(place.at) as store:
+    with Store.existing(location.at) as store:
         return [stored.id for stored in store.tournaments(None)]
 
 
@@ -284,23 +282,22 @@ def _source(address: str | None) -> Source:
         if number is not None:
             raise ConfigError(f"{text}: records don't name their tournament; leave #{number} out")
         return RecordSource(records)
-    place = place_at(address)
-    if isinstance(place.at, RemoteServer):
-        return ServerSource(place.at, find_tournament(address).id)
-    name = str(place.run.folder) if place.run is not None else text
-    if place.run is None and "://" in text:
-        return StoreSource(place.at, tournament=place.tournament_id)
-    return StoreSource(
-        place.at, name=f"{name}#{number}" if number is not None else name, tournament=place.tournament_id
-    )
+    location = location_at(address)
+    if isinstance(location.at, RemoteServer):
+        return ServerSource(location.at, find_tournament(address).tournament_id)
+    if location.run is None and "://" in text:
+        return StoreSource(location.at, tournament=number)
+    name = f"{text if location.run is None else location.run.folder}{'' if number is None else f'#{number}'}"
+    return StoreSource(location.at, name=name, tournament=location.tournament_id)
 
 
 def _named_game(source: str | None, match_id: int | None) -> RecordedGame:
     text, number = _split(source or "")
     if match_id is not None and number is None and _records(text) is None:
-        place = place_at(source)
-        if isinstance(place.at, RemoteServer) and place.run is None:  # a game of any tournament, or of none
-            return call_server(place.at, lambda connection: connection.game(match_id))
+        location = location_at(source)
+        if isinstance(location.at, RemoteServer) and location.run is None:
+            # A game of any tournament, or of none.
+            return call_server(location.at, lambda connection: connection.game(match_id))
     with open_sources([source]) as (opened,):
         return opened.game(match_id)
 
@@ -308,32 +305,25 @@ def _named_game(source: str | None, match_id: int | None) -> RecordedGame:
 def _records(text: str) -> Path | None:
     """Return the file or folder of records that a text names; None if it names something else."""
     path = Path(text)
-    is_place = not text or "://" in text or not _exists(text) or is_run(path)
+    is_place = not text or "://" in text or not os.path.exists(text) or is_run(path)
     return None if is_place or is_sqlite(path) or _is_unbegun(path) else path
 
 
 def _is_unbegun(folder: Path) -> bool:
     """Return whether a folder without a tournament has what is in that of a run."""
-    return any((folder / name).exists() for name in (COMMITMENT_FILE, TOKENS_FILE))
+    return any(os.path.exists(folder / name) for name in (COMMITMENT_FILE, TOKENS_FILE))
 
 
-def _not_a_place(text: str) -> str:
+def _not_a_location(text: str) -> str:
     """Return why a text that is no run, store or server can't be used, and what may be meant."""
     shown = one_line(text)[:_SHOWN]
     if _HOST_AND_PORT.fullmatch(text):
         return f"{shown}: there is no such file or folder; a server is named by grpc://{shown}"
-    if text.isdecimal() and not _exists(text):
+    if text.isdecimal() and not os.path.exists(text):
         return f"{shown}: a tournament is named by its place too, such as grpc://HOST:PORT#{shown}"
     if _is_unbegun(Path(text)):
         return f"{shown}: no tournament began in it; what its programs printed is in its *.log files"
-    if _exists(text):
+    if os.path.exists(text):
         return f"{shown} is neither a run's folder nor a store"
     runs = list(map(str, run_folders()))
     return f"{shown}: there is no such file or folder" + (f"; {suggestion(shown, runs)}" if runs else "")
-
-
-def _exists(text: str) -> bool:
-    try:
-        return Path(text).exists()
-    except OSError:  # it is too long for a path
-        return False

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
 import webbrowser
 from contextlib import suppress
 from urllib.parse import urlencode
@@ -17,9 +16,9 @@ from happycity.runtime.commands import remark
 from happycity.runtime.installation import install_command
 from happycity.runtime.program import missing_packages
 from happycity.runtime.tokens import Role
-from happycity_terminal.play import GamePlan, has_game
+from happycity_terminal.play import GamePlan, keep_played
 from happycity_tournament.client.processes import ProcessError, start_server
-from happycity_tournament.client.run_folder import STORE_FILE, TOKENS_FILE, OwnServer, new_folder, own_store
+from happycity_tournament.client.run_folder import TOKENS_FILE, OwnServer, new_folder, own_store
 from happycity_tournament.client.tokens import IssuedTokens
 from happycity_tournament.lineup import Lineup, bot_entries
 
@@ -85,7 +84,4 @@ async def _serve(lineup: Lineup, fields: dict[str, str], *, opens: bool) -> None
         raise ProcessError(server.exit_summary())
     finally:
         await server.stop()
-        if has_game(folder):
-            typer.echo(f"look at the games again with: happycity show {folder / STORE_FILE}")
-        else:
-            shutil.rmtree(folder, ignore_errors=True)
+        keep_played(folder, "the games")

@@ -1,0 +1,33 @@
+"""Values as JSON: the same for what commands print and for what is published."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from typing import Any
+
+DECIMALS = 4
+"""Digits behind the point: more than any number here is known to."""
+
+
+def plain_json(value: Any) -> Any:
+    """Return a value as JSON has it, by its fields if it has some.
+
+    Numbers are rounded; infinite ones, which JSON doesn't have, are None.
+    """
+    if is_dataclass(value):
+        value = {field.name: getattr(value, field.name) for field in fields(value)}
+    elif hasattr(value, "_asdict"):
+        value = value._asdict()
+    match value:
+        case float():
+            return round(value, DECIMALS) if math.isfinite(value) else None
+        case Enum():
+            return value.value
+        case dict():
+            return {str(plain_json(key)): plain_json(entry) for key, entry in value.items()}
+        case list() | tuple():
+            return [plain_json(entry) for entry in value]
+        case _:
+            return value
