@@ -403,7 +403,7 @@ def _line(
     """Write a line of a leaderboard."""
     version, cost = line.version.profile.info.version, None
     if submissions is not None and version and (hosted := submissions.find(line.version.bot, version)):
-        cost = message_of(pb.BotCost, submissions.shown(hosted))
+        cost = message_of(pb.BotCost, submissions.usage(hosted))
     return message_of(
         pb.LeaderboardLine,
         line.score,
