@@ -121,7 +121,7 @@ class Deal:
     finished_at: float | None = None
     """When it was finished or dropped; in the order of the finished deals it never decreases."""
     act_id: int | None = None
-    """The act that voided it."""
+    """The action that voided it."""
 
     @property
     def state(self) -> DealState:
@@ -174,7 +174,7 @@ class Challenge:
     expires_at: float = 0.0
 
 
-class ActKind(Enum):
+class ActionKind(Enum):
     """What an organiser may do to a ladder."""
 
     SUSPEND = "suspend"
@@ -190,7 +190,7 @@ class ActKind(Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Act:
+class ModerationAction:
     """What an organiser did."""
 
     id: int = 0
@@ -198,7 +198,7 @@ class Act:
     at: float
     organiser: str
     """The name of the organiser's token; "" without tokens."""
-    kind: ActKind
+    kind: ActionKind
     bot: str | None = None
     owner: str | None = None
     """The bot and the participant under their present names; None for acts to deals by their ids."""

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
+from itertools import chain
+from math import isfinite
 from typing import Any, TypeVar
 
 from pydantic import TypeAdapter
 from sqlalchemy import Connection, Row, Select, func, insert, select, update
 
-from happycity import BotInfo, Ending
+from happycity import BotInfo, ConfigError, Ending
 from happycity.match import one_line
 from happycity_ladder.entries import ChallengeState, DealKind, RatedDeal, Rating, RatingPoint, Version
 from happycity_ladder.leaderboard import Score
-from happycity_tournament.games import BotProfile, FinishedGame
-from happycity_tournament.storage.database import DAMAGED, StoreError
+from happycity_tournament.games import LARGEST_ID, LATEST, BotProfile, FinishedGame
 from happycity_tournament.storage.schema import (
     games,
     ladder_challenges,
@@ -24,59 +25,67 @@ from happycity_tournament.storage.schema import (
     ladder_scores,
     ladder_seasons,
 )
-from happycity_tournament.storage.store import Store
 
-_ROWS_AT_ONCE = 500
-
-
+_LARGEST = 2**31 - 1
+"""The largest number of anything but an id."""
 _T = TypeVar("_T")
+_Row = TypeVar("_Row")
 
 
-def entry_of(kind: type[_T], row: Row[Any], **fields: object) -> _T:
+def entry_of(kind: Callable[..., _T], row: Row[Any], **fields: object) -> _T:
     """Read an entry from a row whose columns have the names of its fields, but for those that are given.
 
     Raises:
-        ValueError: the row has no such entry.
+        ValueError: the row has no such entry, or a number or moment that no store holds.
     """
+    for name, value in row._mapping.items():
+        match value:
+            case float():
+                is_possible = 0 <= value <= LATEST if name.endswith("at") else isfinite(value)
+            case int():
+                is_possible = 0 <= value <= (LARGEST_ID if name.endswith("id") else _LARGEST)
+            case _:
+                is_possible = True
+        if not is_possible:
+            raise ValueError(f"{name}: {value}")
     entry: _T = _adapter(kind).validate_python({**row._mapping, **fields})
     return entry
 
 
+def readable(read: Callable[[_Row], _T], row: _Row) -> _T | None:
+    """Return what is read from a row; None if it is damaged."""
+    try:
+        return read(row)
+    except (ValueError, TypeError, OverflowError, AttributeError, LookupError, ConfigError):
+        return None
+
+
 def row_of(entry: object, *without: str) -> dict[str, Any]:
     """Return the columns of an entry, but for some."""
-    row: dict[str, Any] = _adapter(type(entry)).dump_python(entry, mode="json", exclude=set(without))
+    kind: Any = type(entry)
+    row: dict[str, Any] = _adapter(kind).dump_python(entry, mode="json", exclude=set(without))
     return row
 
 
+@cache
 def _adapter(kind: Any) -> TypeAdapter[Any]:
-    return _kept_adapter(kind)
-
-
-_kept_adapter = cache(TypeAdapter)
-
-
-def read_entries(store: Store, query: Select[Any], read: Callable[[Row[Any]], _T]) -> Generator[_T]:
-    """Yield what is read from the rows of a query, which takes one transaction.
-
-    Raises:
-        StoreError: the rows, or one of them, can't be read.
-    """
-    with (
-        store.reading() as connection,
-        connection.execute(query.execution_options(yield_per=_ROWS_AT_ONCE)) as rows,
-    ):
-        for row in rows:
-            try:
-                entry = read(row)
-            except (ValueError, TypeError) as error:
-                raise StoreError(store.url, DAMAGED) from error
-            yield entry
+    return TypeAdapter(kind)
 
 
 def version_of(row: Row[Any]) -> Version:
-    """Read a row of `ladder_versions`."""
-    profile = BotProfile(entry_of(BotInfo, row), one_line(row.software))
-    return entry_of(Version, row, profile=profile)
+    """Read a row of `ladder_versions`: one that is damaged without its texts and times, as deals name it."""
+    try:
+        return entry_of(Version, row, profile=BotProfile(entry_of(BotInfo, row), one_line(row.software)))
+    except (ValueError, AttributeError, TypeError):
+        return Version(
+            id=row.id,
+            bot=str(row.bot),
+            owner=str(row.owner),
+            house=bool(row.house),
+            profile=BotProfile(BotInfo()),
+            first_at=0.0,
+            last_at=0.0,
+        )
 
 
 def point_of(row: Row[Any]) -> RatingPoint:
@@ -95,17 +104,24 @@ def deals_by_game() -> Select[Any]:
 
 
 def rated_deal_of(rows: Sequence[Any]) -> RatedDeal:
-    """Read a deal from the rows of its games, by rotation."""
+    """Read a deal from the rows of its games, by rotation.
+
+    Raises:
+        LookupError, TypeError, ValueError: there is no such deal.
+    """
     first = rows[0]
     players = len(first.versions)
+    # In rotation r, versions[i] has the seat (i - r) modulo players.
+    places = tuple(
+        tuple(row.places[(index - row.rotation) % players] for index in range(players)) for row in rows
+    )
+    if not all(type(number) is int and number > 0 for number in chain(first.versions, *places)):
+        raise ValueError("versions and places")
     return RatedDeal(
         finished=first.finished,
         finished_at=first.finished_at,
         versions=tuple(first.versions),
-        # In rotation r, versions[i] has the seat (i - r) modulo players.
-        places=tuple(
-            tuple(row.places[(index - row.rotation) % players] for index in range(players)) for row in rows
-        ),
+        places=places,
         id=first.id,
     )
 
@@ -130,7 +146,7 @@ def add_ladder_games(connection: Connection, batch: Sequence[FinishedGame]) -> N
 
 
 def uncount(connection: Connection, act_id: int) -> set[str]:
-    """Take the rated deals that an act has voided out of scores and seasons; return their boards."""
+    """Take the rated deals that an action has voided out of scores and seasons; return their boards."""
     own = ladder_deals.c.act_id == act_id, ladder_deals.c.kind == DealKind.RATED.value
     scores: defaultdict[tuple[int, str, int], Score] = defaultdict(Score)
     deals = Counter[int]()

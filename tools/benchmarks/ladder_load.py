@@ -40,7 +40,7 @@ from happycity_ladder.entries import DealKind, Rating
 from happycity_ladder.ladder_config import LadderConfig
 from happycity_server.config import LogFormat
 from happycity_server.ladder.ratings import Ratings
-from happycity_server.ladder.stored import StoredLadder
+from happycity_server.ladder.served_book import ServedBook
 from happycity_server.process.logs import configure
 from happycity_tournament.storage.async_store import AsyncStore
 from happycity_tournament.storage.backup import back_up
@@ -196,7 +196,7 @@ async def _ratings_of(url: str, config: Path) -> Known:
     ladder = LadderConfig.read(config)
     with Store.create(url) as store:
         async with AsyncStore(store) as async_store:
-            ratings = Ratings(StoredLadder(ladder, async_store, time.time))
+            ratings = Ratings(ServedBook(ladder, async_store, time.time))
             await ratings.load()
             await ratings.catch_up()
             found = {

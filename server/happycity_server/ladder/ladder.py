@@ -14,7 +14,7 @@ import structlog
 from happycity import Ending, VoidReason
 from happycity.errors import FieldError
 from happycity.runtime.event_loop import started
-from happycity_ladder.entries import Act, ActKind, Deal
+from happycity_ladder.entries import ActionKind, Deal, ModerationAction
 from happycity_ladder.ladder_config import LadderConfig
 from happycity_server.errors import ApiError, Reason
 from happycity_server.ladder.challenges import Challenges, not_in_ladder
@@ -22,7 +22,7 @@ from happycity_server.ladder.presence import Presence
 from happycity_server.ladder.queue import DealQueue
 from happycity_server.ladder.ratings import Ratings
 from happycity_server.ladder.seasons import Seasons
-from happycity_server.ladder.stored import StoredLadder
+from happycity_server.ladder.served_book import ServedBook
 from happycity_server.places.places import Places
 from happycity_tournament.games import FinishedGame, Fixture
 from happycity_tournament.play.runner import MAX_ATTEMPTS
@@ -62,19 +62,19 @@ class Ladder:
         `clock` returns Unix time in seconds, `owner_of` who owns a bot, and `rng` stands for chance.
         """
         self.config = config
-        self.stored = stored = StoredLadder(config, store, clock)
+        self.book = book = ServedBook(config, store, clock)
         self.house = frozenset(places.lobby.house)
         """The names of the bots of the house."""
-        self.challenges = Challenges(stored, house=self.house, on_change=self._note_challenges)
-        self.presence = Presence(stored, places, owner_of=owner_of)
-        self.ratings = Ratings(stored)
-        self.seasons = Seasons(stored, self.ratings, self.presence)
+        self.challenges = Challenges(book, house=self.house, on_change=self._note_challenges)
+        self.presence = Presence(book, places, owner_of=owner_of)
+        self.ratings = Ratings(book)
+        self.seasons = Seasons(book, self.ratings, self.presence)
         self.deals: dict[int, asyncio.Task[None]] = {}
         """What plays the deals that are being played, by their ids."""
         self.deals_finished = 0
         """Deals that were finished since the start."""
         rng = rng or random.SystemRandom()
-        self._queue = DealQueue(stored, self.challenges, self.ratings, rng=rng)
+        self._queue = DealQueue(book, self.challenges, self.ratings, rng=rng)
         self._places = places
         self._changed = asyncio.Event()
         self._challenges_changed = True
@@ -95,7 +95,7 @@ class Ladder:
             )
             _log.warning("ladder_without_anchor", text=text)
         await self.seasons.begin()
-        await self.stored.write(self.stored.entries.forget_names)
+        await self.book.write(self.book.forget_names)
         await self._read_suspended()
         await self.ratings.load()
         await self._queue.read_interrupted()
@@ -107,52 +107,51 @@ class Ladder:
         async with self._turn:
             await self.seasons.close(season_id)
 
-    async def perform(
+    async def moderate(
         self,
-        act: Act,
+        action: ModerationAction,
         deal_ids: Collection[int] = (),
         new_owner: str | None = None,
         *,
         rename_elsewhere: Callable[[], bool] = lambda: False,
-    ) -> Act:
-        """Do what an organiser wants, between two turns; return the act as it is stored.
+    ) -> ModerationAction:
+        """Carry out an action of an organiser, between two turns; return it as it is stored.
 
         `rename_elsewhere` renames a participant outside the ladder, and returns whether it has tokens.
 
         Raises:
             ApiError: the bot is not in the ladder; or one that is to be deleted is still there.
-            ConfigError: a field of the act is wrong; the text names it.
+            ConfigError: a field of the action is wrong; the text names it.
         """
-        acts, entries = self.stored.acts, self.stored.entries
-        read, write = self.stored.read, self.stored.write
+        book, read, write = self.book, self.book.read, self.book.write
         async with self._turn:
-            if act.kind is ActKind.VOID:
-                stored = await self.ratings.void(act, deal_ids)
-            elif act.owner is not None:
-                bots = await read(entries.bots_of, act.owner)
-                # Bots of both have come back while an act was interrupted, which is repeated now.
-                if new_owner and set(await read(entries.bots_of, new_owner)) - set(bots):
+            if action.kind is ActionKind.VOID:
+                stored = await self.ratings.void(action, deal_ids)
+            elif action.owner is not None:
+                bots = await read(book.bots_of, action.owner)
+                # Bots of both have come back while an action was interrupted, which is repeated now.
+                if new_owner and set(await read(book.bots_of, new_owner)) - set(bots):
                     text = f"{new_owner!r} is another participant; choose another name"
                     raise FieldError("new_owner", text)
                 has_tokens = await asyncio.to_thread(rename_elsewhere)
-                if act.kind is ActKind.DELETE:
+                if action.kind is ActionKind.DELETE:
                     self._check_away(bots)
                     self.ratings.forget_names(bots)
-                stored = await write(partial(acts.rename, has_tokens=has_tokens), act, new_owner)
-            elif await read(entries.versions_of, act.bot or ""):
-                stored = await write(acts.add, act)
+                stored = await write(partial(book.rename, has_tokens=has_tokens), action, new_owner)
+            elif await read(book.versions_of, action.bot or ""):
+                stored = await write(book.add_action, action)
             else:
-                raise not_in_ladder("bot", act.bot or "")
+                raise not_in_ladder("bot", action.bot or "")
             await self._read_suspended()
-        _log.warning("ladder_act", act=stored.id, kind=act.kind.value, bot=stored.bot, owner=stored.owner)
-        if act.bot is not None:
-            self.presence.send_suspension(act.bot)
+        _log.warning("ladder_act", act=stored.id, kind=action.kind.value, bot=stored.bot, owner=stored.owner)
+        if action.bot is not None:
+            self.presence.send_suspension(action.bot)
         self._changed.set()
         self._finished.set()
         return stored
 
     async def _read_suspended(self) -> None:
-        self.presence.suspended = await self.stored.read(self.stored.acts.suspended)
+        self.presence.suspended = await self.book.read(self.book.suspended)
 
     def _check_away(self, bots: Sequence[str]) -> None:
         """Refuse to remove bots from the store whose names a match would bring back."""
@@ -183,7 +182,7 @@ class Ladder:
         """Begin deals whenever something has changed."""
         while not self._closing.is_set():
             self._changed.clear()
-            started = self.stored.clock()
+            started = self.book.clock()
             async with self._turn:
                 has_begun = await self._guarded(self._begin_deals())
             if not has_begun:
@@ -203,7 +202,7 @@ class Ladder:
 
     async def _begin_deals(self) -> None:
         """Begin all deals for which bots have room."""
-        presence, queue, now = self.presence, self._queue, self.stored.clock()
+        presence, queue, now = self.presence, self._queue, self.book.clock()
         await presence.refresh()
         if now - self._noted_at >= NOTE_SECONDS:
             self._noted_at = now
@@ -219,7 +218,7 @@ class Ladder:
         rooms = presence.rooms(limit=limit)
         new = await queue.new_deals(presence, rooms, limit=limit)
         if new and not self._closing.is_set():
-            begun = await self.stored.write(self.stored.entries.begin_deals, new, now)
+            begun = await self.book.write(self.book.begin_deals, new, now)
             for deal, planned in zip(begun, new, strict=True):
                 self._begin(deal, planned.bots)
 
@@ -241,7 +240,7 @@ class Ladder:
             *self._queue.next_times,
             *map(self.presence.pause_end, self.presence.versions),
         ]
-        seconds = min(time for time in times if time is not None and time > since) - self.stored.clock()
+        seconds = min(time for time in times if time is not None and time > since) - self.book.clock()
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._changed.wait()

@@ -15,7 +15,7 @@ from happycity_ladder.pairing import Pairing
 from happycity_server.ladder.challenges import Challenges
 from happycity_server.ladder.presence import Presence, day_of
 from happycity_server.ladder.ratings import Ratings
-from happycity_server.ladder.stored import StoredLadder
+from happycity_server.ladder.served_book import ServedBook
 
 _log = structlog.get_logger()
 
@@ -45,18 +45,18 @@ class DealQueue:
 
     def __init__(
         self,
-        ladder: StoredLadder,
+        book: ServedBook,
         challenges: Challenges,
         ratings: Ratings,
         *,
         rng: random.Random,
     ) -> None:
         """Begin without deals; `rng` is for chance."""
-        self._ladder = ladder
+        self._book = book
         self._challenges = challenges
         self._ratings = ratings
         self._rng = rng
-        self._pairing = Pairing(ladder.config)
+        self._pairing = Pairing(book.config)
         self._pairing_due: float | None = None  # when the pairing may return more although nothing changes
         self._playing: list[_Playing] = []
         self._replayed: set[tuple[int, int]] = set()  # versions and seeds of replays that began meanwhile
@@ -96,10 +96,10 @@ class DealQueue:
         if self._stale:
             await self.read_interrupted(playing)
         ready = []
-        late = self._return_end is not None and self._ladder.clock() >= self._return_end
+        late = self._return_end is not None and self._book.clock() >= self._return_end
         for deal, bots, played in list(self._interrupted.values()):
             connected = {present[bot].id for bot in bots if bot in present}
-            is_lost = not self._ladder.config.has_board(deal.board) or not connected <= set(deal.versions)
+            is_lost = not self._book.config.has_board(deal.board) or not connected <= set(deal.versions)
             if not is_lost and len(connected) == len(bots):
                 ready.append((deal, bots, played))
             elif is_lost or late:
@@ -113,25 +113,25 @@ class DealQueue:
     async def drop(self, deal_id: int, *, reason: str) -> None:
         """Give up a deal, an interrupted one or one that is being played."""
         _log.warning("ladder_deal_dropped", deal=deal_id, reason=reason)
-        await self._ladder.write(self._ladder.entries.drop_deal, deal_id, self._ladder.clock())
+        await self._book.write(self._book.drop_deal, deal_id, self._book.clock())
         self._interrupted.pop(deal_id, None)
 
     async def read_interrupted(self, playing: Collection[int] = ()) -> None:
         """Read the open deals of the store but for those that are being played; they wait from now on."""
         # A deal that ends or is interrupted while the store is read is not taken for one that waits.
         playing, unread, self._stale = set(playing), set(self._unread), False
-        found = await self._ladder.read(self._ladder.entries.open_deals)
+        found = await self._book.read(self._book.open_deals)
         waiting = [entry for deal_id, entry in found.items() if deal_id not in playing]
         ids = {version for deal, _ in waiting for version in deal.versions}
-        versions = await self._ladder.read(self._ladder.entries.versions, ids)
+        versions = await self._book.read(self._book.versions, ids)
         self._interrupted = {
             deal.id: (deal, tuple(versions[version].bot for version in deal.versions), played)
             for deal, played in waiting
         }
         self._unread -= unread
-        self._return_end = self._ladder.clock() + self._ladder.config.return_seconds if waiting else None
+        self._return_end = self._book.clock() + self._book.config.return_seconds if waiting else None
         if waiting:
-            _log.info("ladder_deals_return", deals=len(waiting), seconds=self._ladder.config.return_seconds)
+            _log.info("ladder_deals_return", deals=len(waiting), seconds=self._book.config.return_seconds)
 
     # New deals
 
@@ -147,7 +147,7 @@ class DealQueue:
 
     async def new_deals(self, presence: Presence, rooms: Counter[str], *, limit: int) -> list[NewDeal]:
         """Return up to `limit` new deals whose bots are there and have room, which they take."""
-        now, versions = self._ladder.clock(), presence.versions
+        now, versions = self._book.clock(), presence.versions
         new = await self.unrated_deals(versions, rooms, limit=limit)
         await self._read_day()
         entrants = presence.entrants(rooms, self.wanted, self.begun)
@@ -175,13 +175,13 @@ class DealQueue:
 
     def begun(self, bot: str) -> dict[str, int]:
         """Return how many rated deals a bot has begun today, by board."""
-        return {board.name: self._begun[bot, board.name] for board in self._ladder.config.boards}
+        return {board.name: self._begun[bot, board.name] for board in self._book.config.boards}
 
     async def _read_day(self) -> None:
         """Read what was begun today, if another day has begun or it isn't known what the store has."""
-        today = day_of(self._ladder.clock())
+        today = day_of(self._book.clock())
         if today != self._day:
-            self._begun = await self._ladder.read(self._ladder.entries.rated_deals_begun, today)
+            self._begun = await self._book.read(self._book.rated_deals_begun, today)
             self._day = today
 
     def wanted(self, bot: str) -> dict[str, int]:
@@ -248,7 +248,7 @@ class DealQueue:
             return []
         if playing.replayed_by != new:
             find = self._challenges.deals_to_replay
-            deals = await self._ladder.read(find, challenge.board, old, new)
+            deals = await self._book.read(find, challenge.board, old, new)
             playing.replays, playing.replayed_by = deals[: playing.left], new
         bots = {version.id: bot for bot, version in present.items()}
         lineups = [

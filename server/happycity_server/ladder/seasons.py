@@ -11,7 +11,7 @@ from happycity_ladder.entries import Season
 from happycity_ladder.leaderboard import Line, leaderboard
 from happycity_server.ladder.presence import Presence
 from happycity_server.ladder.ratings import Ratings
-from happycity_server.ladder.stored import StoredLadder
+from happycity_server.ladder.served_book import ServedBook
 
 _DAY = 86400.0
 _log = structlog.get_logger()
@@ -23,8 +23,8 @@ class Seasons:
     Coroutines raise StoreError if the store can't be read, or written to.
     """
 
-    def __init__(self, ladder: StoredLadder, ratings: Ratings, presence: Presence) -> None:
-        self._ladder = ladder
+    def __init__(self, book: ServedBook, ratings: Ratings, presence: Presence) -> None:
+        self._book = book
         self._ratings = ratings
         self._presence = presence
         self._closing = asyncio.Lock()
@@ -33,19 +33,19 @@ class Seasons:
 
     async def begin(self) -> None:
         """Begin the first season unless there is one."""
-        ladder = self._ladder
-        self.present = await ladder.write(ladder.entries.open_season, ladder.clock(), ladder.config.json())
+        book = self._book
+        self.present = await book.write(book.open_season, book.clock(), book.config.json())
 
     @property
     def planned_end(self) -> float | None:
         """When the season ends by itself; None if it ends by a call."""
-        days = self._ladder.config.season_days
+        days = self._book.config.season_days
         return self.present.started_at + days * _DAY if days else None
 
     async def turn(self) -> Season:
         """Return the present season, after its planned end the next one."""
         end = self.planned_end
-        if end is not None and self._ladder.clock() >= end:
+        if end is not None and self._book.clock() >= end:
             await self.close(self.present.id)
         return self.present
 
@@ -54,24 +54,24 @@ class Seasons:
         async with self._closing:
             if season_id != self.present.id:
                 return self.present
-            config = self._ladder.config
+            config = self._book.config
             while self.present.id == season_id:  # until no deal is finished meanwhile
-                last = await self._ladder.read(self._ladder.ratings.last_finished)
+                last = await self._book.read(self._book.last_finished)
                 await self._ratings.catch_up()
-                at = self._ladder.clock()
+                at = self._book.clock()
                 boards = {one.name: await self.leaderboard(one.name, season_id, at) for one in config.boards}
-                close = partial(self._ladder.entries.close_season, last=last)
-                self.present = await self._ladder.write(close, season_id, boards, at, config.json())
+                close = partial(self._book.close_season, last=last)
+                self.present = await self._book.write(close, season_id, boards, at, config.json())
             _log.info("ladder_season_closed", season=season_id)
             return self.present
 
     async def leaderboard(self, board: str, season_id: int, at: float | None = None) -> list[Line]:
         """Return the lines of a board, by default as they are now, with the scores of a season."""
-        at = self._ladder.clock() if at is None else at
+        at = self._book.clock() if at is None else at
         ratings = await self._ratings.of(board, at)
-        versions = await self._ladder.read(self._ladder.entries.versions, ratings)
-        scores = await self._ladder.read(self._ladder.entries.scores, season_id, board)
-        config, present = self._ladder.config, self._presence.versions
+        versions = await self._book.read(self._book.versions, ratings)
+        scores = await self._book.read(self._book.scores, season_id, board)
+        config, present = self._book.config, self._presence.versions
         return await asyncio.to_thread(
             partial(leaderboard, present=present, at=at), versions.values(), ratings, scores, config
         )

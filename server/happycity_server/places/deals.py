@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
 
+from happycity_ladder.book import Book
 from happycity_ladder.entries import DealState
-from happycity_ladder.ladder_store import LadderStore
 from happycity_server.places.places import Places
 from happycity_tournament.games import FinishedGame
 from happycity_tournament.storage.async_store import AsyncStore
@@ -23,7 +23,7 @@ class DealsInPlay:
         """Look at the matches of `places`, and at the tournaments and the ladder of `store`."""
         self._places = places
         self._store = store
-        self._ladder = LadderStore(store.store)
+        self._ladder = Book(store.store)
         self.waiting_seeds: Callable[[], Iterable[int]] = tuple
         """Returns the seeds of deals that wait for people at tables."""
 

@@ -26,17 +26,16 @@ from tests.waiting import LIMIT
 from happycity import Config, Move
 from happycity.wire.messages import config_message
 from happycity_client import Bot, Decision
+from happycity_ladder.book import Book
 from happycity_ladder.entries import DealState
-from happycity_ladder.ladder_store import LadderStore
-from happycity_ladder.rating_store import RatingStore
 from happycity_server.app import RunningServer
 from happycity_server.ladder import ladder as ladder_module
 from happycity_server.ladder.ratings import Ratings
 from happycity_tournament.storage.store import Store
 
 
-def ladder_of(folder: Path) -> LadderStore:
-    return LadderStore(Store.existing(f"sqlite:///{folder}/games.sqlite"))
+def ladder_of(folder: Path) -> Book:
+    return Book(Store.existing(f"sqlite:///{folder}/games.sqlite"))
 
 
 @pytest.mark.parametrize("workers", [0, pytest.param(1, marks=pytest.mark.level(2))])
@@ -62,7 +61,7 @@ async def test_bots_that_connect_are_paired_and_rated(tmp_path: Path, workers: i
     assert {version: score.games for version, score in ladder.scores(1, "2-family").items()} == {
         version: 2 * deals for version, deals in played.items()
     }
-    history = RatingStore(ladder.store).history("2-family", list(played), most=1000)
+    history = Book(ladder.store).history("2-family", list(played), most=1000)
     assert {point.version_id for point in history} == set(played)
 
 
