@@ -350,13 +350,13 @@ class Book:
             found[game.ladder[0]].append(game)
         return found
 
-    def deals_of_games(self, match_ids: Collection[int]) -> dict[int, Deal]:
-        """Return the deals of those games that belong to the ladder, by match id."""
-        own = ladder_games.c.deal_id == ladder_deals.c.id
-        query = select(ladder_games.c.game_id, ladder_deals).join_from(ladder_games, ladder_deals, own)
+    def deals_of_games(self, match_ids: Collection[int]) -> dict[int, tuple[int, bool]]:
+        """Return by match id the deals of those games that are of the ladder, and whether they are open."""
+        query = select(ladder_games.c.game_id, ladder_deals.c.id, ladder_deals.c.finished)
+        query = query.join_from(ladder_games, ladder_deals, ladder_games.c.deal_id == ladder_deals.c.id)
         with self.store.reading() as connection:
             rows = connection.execute(query.where(ladder_games.c.game_id.in_(match_ids)))
-            return {row.game_id: self._required(row, _deal_of) for row in rows}  # it says who may see them
+            return {match_id: (deal_id, type(number) is not int) for match_id, deal_id, number in rows}
 
     # Challenges
 

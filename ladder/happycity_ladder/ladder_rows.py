@@ -6,7 +6,6 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from functools import cache
 from itertools import chain
-from math import isfinite
 from typing import Any, TypeVar
 
 from pydantic import TypeAdapter
@@ -16,7 +15,8 @@ from happycity import BotInfo, ConfigError, Ending
 from happycity.match import one_line
 from happycity_ladder.entries import ChallengeState, DealKind, RatedDeal, Rating, RatingPoint, Version
 from happycity_ladder.leaderboard import Score
-from happycity_tournament.games import LARGEST_ID, LATEST, BotProfile, FinishedGame
+from happycity_tournament.games import LATEST, BotProfile, FinishedGame
+from happycity_tournament.storage.database import as_json
 from happycity_tournament.storage.schema import (
     games,
     ladder_challenges,
@@ -27,7 +27,7 @@ from happycity_tournament.storage.schema import (
 )
 
 _LARGEST = 2**31 - 1
-"""The largest number of anything but an id."""
+"""The largest number of anything but an id or a moment."""
 _T = TypeVar("_T")
 _Row = TypeVar("_Row")
 
@@ -36,17 +36,11 @@ def entry_of(kind: Callable[..., _T], row: Row[Any], **fields: object) -> _T:
     """Read an entry from a row whose columns have the names of its fields, but for those that are given.
 
     Raises:
-        ValueError: the row has no such entry, or a number or moment that no store holds.
+        TypeError, ValueError: the row has no such entry, or a number or a text that no message has room for.
     """
+    as_json(list(row))  # refuses what can't be encoded
     for name, value in row._mapping.items():
-        match value:
-            case float():
-                is_possible = 0 <= value <= LATEST if name.endswith("at") else isfinite(value)
-            case int():
-                is_possible = 0 <= value <= (LARGEST_ID if name.endswith("id") else _LARGEST)
-            case _:
-                is_possible = True
-        if not is_possible:
+        if type(value) is int and not 0 <= value <= _LARGEST and not name.endswith(("id", "at")):
             raise ValueError(f"{name}: {value}")
     entry: _T = _adapter(kind).validate_python({**row._mapping, **fields})
     return entry
@@ -75,7 +69,10 @@ def _adapter(kind: Any) -> TypeAdapter[Any]:
 def version_of(row: Row[Any]) -> Version:
     """Read a row of `ladder_versions`: one that is damaged without its texts and times, as deals name it."""
     try:
-        return entry_of(Version, row, profile=BotProfile(entry_of(BotInfo, row), one_line(row.software)))
+        profile = BotProfile(entry_of(BotInfo, row), one_line(row.software))
+        version = entry_of(Version, row, profile=profile)
+        if not 0 <= version.first_at <= version.last_at <= LATEST:
+            raise ValueError("moments of a version")
     except (ValueError, AttributeError, TypeError):
         return Version(
             id=row.id,
@@ -86,6 +83,7 @@ def version_of(row: Row[Any]) -> Version:
             first_at=0.0,
             last_at=0.0,
         )
+    return version
 
 
 def point_of(row: Row[Any]) -> RatingPoint:
@@ -115,8 +113,9 @@ def rated_deal_of(rows: Sequence[Any]) -> RatedDeal:
     places = tuple(
         tuple(row.places[(index - row.rotation) % players] for index in range(players)) for row in rows
     )
-    if not all(type(number) is int and number > 0 for number in chain(first.versions, *places)):
-        raise ValueError("versions and places")
+    numbers = all(type(number) is int and number > 0 for number in chain(first.versions, *places))
+    if not (numbers and 0 <= first.finished_at <= LATEST):
+        raise ValueError("versions, places and moment of a deal")
     return RatedDeal(
         finished=first.finished,
         finished_at=first.finished_at,

@@ -171,9 +171,14 @@ class LadderService(LadderServiceServicer):
         )
         found = await read(book.deals, query.limit, query.before_id, **query.filters)
         listed, token = query.cut({deal.id: deal for deal in found})
-        deals = [deal for deal in listed if sight_of_deal(viewer(), _play(deal)) is not Sight.NOTHING]
+        versions = await read(book.versions, {version for deal in listed for version in deal.versions})
+        deals = [
+            deal
+            for deal in listed
+            if sight_of_deal(viewer(), _play(deal)) is not Sight.NOTHING
+            and versions.keys() >= set(deal.versions)  # else its row is damaged
+        ]
         games = await read(book.games_of, [deal.id for deal in deals])
-        versions = await read(book.versions, {version for deal in deals for version in deal.versions})
         present = reader.ladder.presence.version_ids
         return pb.ListLadderDealsResponse(
             deals=[_deal(deal, games[deal.id], versions, present) for deal in deals],

@@ -79,7 +79,8 @@ class Ratings:
                 seasons = await self._book.read(self._book.closed_seasons)
                 ids = {version for _, deal in deals for version in deal.versions}
                 versions = await self._book.read(self._book.versions, ids)
-                latest = await self._in_thread(self._rater.add, deals, versions, seasons)
+                rated = [(board, deal) for board, deal in deals if versions.keys() >= set(deal.versions)]
+                latest = await self._in_thread(self._rater.add, rated, versions, seasons)
                 self._finished = deals[-1][1].finished
                 points = list(latest.values())
                 replaced = self._history.add(points, versions)
