@@ -8,7 +8,7 @@ from statistics import NormalDist
 
 from happycity_tournament.games import BotProfile
 
-NO_TIE = 1e6
+UNANCHORED_GAP = 1e6
 """The gap of a version that wins and losses don't connect with the anchor."""
 _Z = NormalDist().inv_cdf(0.975)
 
@@ -218,7 +218,7 @@ class Rating:
     deals: int
     """Rated deals of this version."""
     gap: float = 0.0
-    """The widest gap in Elo without a bot on the way to the anchor; `NO_TIE` before it has won and lost."""
+    """The widest gap in Elo without a bot on the way to the anchor; `UNANCHORED_GAP` before there is one."""
 
     @property
     def low(self) -> float:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate, islice
+from itertools import accumulate
 
 import numpy as np
 
@@ -44,8 +44,8 @@ class Entrant:
 
 
 @dataclass(frozen=True, slots=True)
-class Lineup:
-    """A deal to be played."""
+class DealBots:
+    """Who plays a deal."""
 
     board: str
     versions: tuple[int, ...]
@@ -54,8 +54,14 @@ class Lineup:
     """The version whose owner asked for it."""
 
 
-class Pairing:
-    """Chooses rated deals.
+def next_pairing(entrants: Sequence[Entrant], *, now: float) -> float | None:
+    """Return when there may be more deals to begin although nothing has changed; None: never."""
+    times = [entrant.waiting_since + PATIENCE for entrant in entrants if entrant.room and not entrant.house]
+    return min((time for time in times if time > now), default=None)
+
+
+class PairingRound:
+    """Chooses the rated deals that begin now.
 
     A table begins with the bot whose owner asked for deals, that has waited for too long, or that is known
     least. Its opponents are likely to be those of nearly the same rating, and among these the less known
@@ -64,45 +70,6 @@ class Pairing:
     A guest begins at most its quota of a day. Of that, one whose rating is exact begins only a share for its
     own sake or for bots whose ratings are exact too: the rest is for those that are known less.
     """
-
-    def __init__(self, config: LadderConfig) -> None:
-        self._config = config
-        self.sated = frozenset[int]()
-        """The versions with room that had no deal left for their own sake today, at the last `lineups`."""
-
-    def lineups(
-        self,
-        entrants: Sequence[Entrant],
-        beliefs: Mapping[str, Beliefs],
-        *,
-        now: float,
-        rng: random.Random,
-        limit: int,
-    ) -> list[Lineup]:
-        """Return deals to begin now, the most urgent one first; each leaves its bots less room.
-
-        Args:
-            entrants: all bots that are connected, those without room too.
-            beliefs: the ratings, by board.
-            now: Unix time.
-            rng: decides where chance does.
-            limit: the number of deals at most.
-        """
-        call = _Call(self._config, entrants, beliefs, now=now, rng=rng)
-        lineups = list(islice(call.lineups(), max(0, limit)))
-        self.sated = call.sated()
-        return lineups
-
-    def next_call(self, entrants: Sequence[Entrant], *, now: float) -> float | None:
-        """Return when `lineups` may return more although nothing has changed; None: never."""
-        times = [
-            entrant.waiting_since + PATIENCE for entrant in entrants if entrant.room and not entrant.house
-        ]
-        return min((time for time in times if time > now), default=None)
-
-
-class _Call:
-    """One call of the pairing: who has room still, and what is known of them."""
 
     def __init__(
         self,
@@ -113,6 +80,10 @@ class _Call:
         now: float,
         rng: random.Random,
     ) -> None:
+        """Begin with all bots that are connected, those without room too, and the ratings by board.
+
+        `now` is Unix time, and `rng` decides where chance does.
+        """
         self._config = config
         self._boards = boards = config.boards
         self._present = sum(not entrant.house for entrant in entrants)
@@ -146,15 +117,16 @@ class _Call:
         since = [each.waiting_since for each in self._entrants]
         self._by_time = sorted(range(len(since)), key=lambda index: (since[index], index))
 
-    def lineups(self) -> Iterator[Lineup]:
-        """Yield lineups as long as there is somebody for whom to make one."""
-        failed: set[int] = set()
-        while (head := self._head(failed)) is not None:
-            lineup = self._lineup(head)
-            if lineup is None:
+    def deals(self, limit: int) -> list[DealBots]:
+        """Return up to `limit` deals, the most urgent one first; each leaves its bots less room."""
+        deals, failed = list[DealBots](), set[int]()
+        while len(deals) < limit and (head := self._head(failed)) is not None:
+            deal = self._deal(head)
+            if deal is None:
                 failed.add(head)
             else:
-                yield lineup
+                deals.append(deal)
+        return deals
 
     def _head(self, failed: set[int]) -> int | None:
         """Return for whom to make up a table next."""
@@ -171,7 +143,7 @@ class _Call:
         free = set(waiting)
         return next((index for index in self._by_need if index in free), None)
 
-    def sated(self) -> frozenset[int]:
+    def quota_used(self) -> frozenset[int]:
         """Return the guests with room that have no deal left for their own sake on any board."""
         guests = np.flatnonzero((self._room > 0) & ~self._house)
         return frozenset(self._entrants[index].version for index in np.setdiff1d(guests, self._waiting()))
@@ -196,7 +168,7 @@ class _Call:
         wants = np.any([self._wants_to_begin(board) for board in self._boards], axis=0)
         return np.flatnonzero((self._room > 0) & ~self._house & wants)
 
-    def _lineup(self, head: int) -> Lineup | None:
+    def _deal(self, head: int) -> DealBots | None:
         """Make up a table; None if there is nobody to play with."""
         for board in self._boards_for(head):
             members = self._members(head, board)
@@ -210,7 +182,7 @@ class _Call:
         if wanted:
             self._wanted[head][board.name] -= 1
         versions = shuffled((self._entrants[index].version for index in members), self._rng)
-        return Lineup(board.name, tuple(versions), self._entrants[head].version if wanted else None)
+        return DealBots(board.name, tuple(versions), self._entrants[head].version if wanted else None)
 
     def _boards_for(self, head: int) -> list[Board]:
         """Return the boards on which it has deals left: those asked for, then others as drawn by weight."""

@@ -14,14 +14,14 @@ import structlog
 from happycity import Ending, VoidReason
 from happycity.errors import FieldError
 from happycity.runtime.event_loop import started
-from happycity_ladder.entries import ActionKind, Deal, ModerationAction
+from happycity_ladder.entries import ActionKind, Deal, ModerationAction, Season
 from happycity_ladder.ladder_config import LadderConfig
+from happycity_ladder.leaderboard import Line, leaderboard
 from happycity_server.errors import ApiError, Reason
 from happycity_server.ladder.challenges import Challenges, not_in_ladder
 from happycity_server.ladder.presence import Presence
 from happycity_server.ladder.queue import DealQueue
 from happycity_server.ladder.ratings import Ratings
-from happycity_server.ladder.seasons import Seasons
 from happycity_server.ladder.served_book import ServedBook
 from happycity_server.places.places import Places
 from happycity_tournament.games import FinishedGame, Fixture
@@ -38,6 +38,7 @@ RETRY_SECONDS = 5.0
 NOTE_SECONDS = 60.0
 """How often it is stored which bots are connected."""
 
+_DAY = 86400.0
 _STOPPED = frozenset({VoidReason.SHUTDOWN, VoidReason.STOPPED})
 """Why games are voided that are played later."""
 
@@ -68,7 +69,8 @@ class Ladder:
         self.challenges = Challenges(book, house=self.house, on_change=self._note_challenges)
         self.presence = Presence(book, places, owner_of=owner_of)
         self.ratings = Ratings(book)
-        self.seasons = Seasons(book, self.ratings, self.presence)
+        self.season: Season
+        """The present season, from `start` on."""
         self.deals: dict[int, asyncio.Task[None]] = {}
         """What plays the deals that are being played, by their ids."""
         self.deals_finished = 0
@@ -94,7 +96,7 @@ class Ladder:
                 f"{self.config.anchor} is not in the house (--house): nothing fixes the scale of the ratings"
             )
             _log.warning("ladder_without_anchor", text=text)
-        await self.seasons.begin()
+        self.season = await self.book.write(self.book.open_season, self.book.clock(), self.config.json())
         await self.book.write(self.book.forget_names)
         await self._read_suspended()
         await self.ratings.load()
@@ -105,7 +107,16 @@ class Ladder:
     async def close_season(self, season_id: int) -> None:
         """End a season between two turns, unless it has ended already."""
         async with self._turn:
-            await self.seasons.close(season_id)
+            await self._close_season(season_id)
+
+    async def leaderboard(self, board: str, season_id: int, at: float | None = None) -> list[Line]:
+        """Return the lines of a board, by default as they are now, with the scores of a season."""
+        at = self.book.clock() if at is None else at
+        ratings = await self.ratings.of(board, at)
+        versions = await self.book.read(self.book.versions, ratings)
+        scores = await self.book.read(self.book.scores, season_id, board)
+        make = partial(leaderboard, present=self.presence.versions, at=at)
+        return await asyncio.to_thread(make, versions.values(), ratings, scores, self.config)
 
     async def moderate(
         self,
@@ -149,6 +160,25 @@ class Ladder:
         self._changed.set()
         self._finished.set()
         return stored
+
+    @property
+    def _season_end(self) -> float | None:
+        """When the present season ends by itself; None if it ends by a call."""
+        days = self.config.season_days
+        return self.season.started_at + days * _DAY if days else None
+
+    async def _close_season(self, season_id: int) -> None:
+        """End a season, unless it has ended already; the caller has the turn."""
+        if season_id != self.season.id:
+            return
+        while self.season.id == season_id:  # until no deal is finished meanwhile
+            last = await self.book.read(self.book.last_finished)
+            await self.ratings.catch_up()
+            at = self.book.clock()
+            boards = {one.name: await self.leaderboard(one.name, season_id, at) for one in self.config.boards}
+            close = partial(self.book.close_season, last=last)
+            self.season = await self.book.write(close, season_id, boards, at, self.config.json())
+        _log.info("ladder_season_closed", season=season_id)
 
     async def _read_suspended(self) -> None:
         self.presence.suspended = await self.book.read(self.book.suspended)
@@ -211,7 +241,8 @@ class Ladder:
         if self._challenges_changed or (queue.next_expiry or now) < now:
             self._challenges_changed = False
             await queue.read_challenges()
-        await self.seasons.turn()
+        if self._season_end is not None and now >= self._season_end:
+            await self._close_season(self.season.id)
         for deal, bots, played in await queue.resume(presence.versions, self.deals):
             self._begin(deal, bots, played=played)
         limit = self.config.deals_at_once - len(self.deals)
@@ -236,7 +267,7 @@ class Ladder:
         times = [
             since + NOTE_SECONDS,
             self._noted_at + NOTE_SECONDS,
-            self.seasons.planned_end,
+            self._season_end,
             *self._queue.next_times,
             *map(self.presence.pause_end, self.presence.versions),
         ]

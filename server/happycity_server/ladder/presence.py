@@ -98,7 +98,7 @@ class Presence:
         self._bots: dict[str, _Bot] = {}
         self.suspended: Mapping[str, ModerationAction] = {}
         """The bots that get no deals, each with the action that says why."""
-        self._sated = frozenset[str]()  # guests that have played their own deals of the day
+        self._quota_used = frozenset[str]()  # guests that have played their own deals of the day
         places.arrival_listeners.append(self._note_arrival)
 
     @property
@@ -162,7 +162,7 @@ class Presence:
             can_begin = self._lobby.is_connected(name) and not is_barred
             most = self._most_deals(name, version, running[name]) if can_begin else 0
             rooms[name] = max(0, most - bot.deals)
-            wants_deals = rooms[name] > 0 and name not in self._sated
+            wants_deals = rooms[name] > 0 and name not in self._quota_used
             bot.note_room(now, has_room=rooms[name] > 0, waits=wants_deals and not bot.deals)
             if wants_deals and not version.house:
                 guests.append(name)
@@ -197,9 +197,9 @@ class Presence:
             for name, version in self.versions.items()
         ]
 
-    def note_sated(self, names: Collection[str]) -> None:
+    def set_quota_used(self, names: Collection[str]) -> None:
         """Note which guests have begun all deals of the day that they may begin for their own sake."""
-        self._sated = frozenset(names)
+        self._quota_used = frozenset(names)
         for name in names:
             self._bots[name].idle_since = None
 
@@ -246,7 +246,7 @@ class Presence:
             return None
         if bot.pause_end > now:
             return Wait(f"{name} has forfeited games in several deals in a row", bot.pause_end)
-        if name in self._sated:
+        if name in self._quota_used:
             quotas = self._book.config.quotas
             text = (
                 f"{name} has begun its {quotas.games_per_day} rated games of the day, or "

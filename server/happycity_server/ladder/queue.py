@@ -10,8 +10,9 @@ from dataclasses import dataclass
 import structlog
 
 from happycity.rules.shuffling import shuffled
+from happycity_ladder.beliefs import Beliefs
 from happycity_ladder.entries import Challenge, Deal, DealKind, NewDeal, Version
-from happycity_ladder.pairing import Pairing
+from happycity_ladder.pairing import DealBots, PairingRound, next_pairing
 from happycity_server.ladder.challenges import Challenges
 from happycity_server.ladder.presence import Presence, day_of
 from happycity_server.ladder.ratings import Ratings
@@ -56,7 +57,6 @@ class DealQueue:
         self._challenges = challenges
         self._ratings = ratings
         self._rng = rng
-        self._pairing = Pairing(book.config)
         self._pairing_due: float | None = None  # when the pairing may return more although nothing changes
         self._playing: list[_Playing] = []
         self._replayed: set[tuple[int, int]] = set()  # versions and seeds of replays that began meanwhile
@@ -151,24 +151,26 @@ class DealQueue:
         new = await self.unrated_deals(versions, rooms, limit=limit)
         await self._read_day()
         entrants = presence.entrants(rooms, self.wanted, self.begun)
-        self._pairing_due = self._pairing.next_call(entrants, now=now)
-        lineups = await self._ratings.using(
-            lambda beliefs: self._pairing.lineups(
-                entrants, beliefs, now=now, rng=self._rng, limit=limit - len(new)
-            )
-        )
+        self._pairing_due = next_pairing(entrants, now=now)
+
+        def pair(beliefs: Mapping[str, Beliefs]) -> tuple[list[DealBots], frozenset[int]]:
+            pairing = PairingRound(self._book.config, entrants, beliefs, now=now, rng=self._rng)
+            return pairing.deals(limit - len(new)), pairing.quota_used()
+
+        paired, quota_used = await self._ratings.using(pair)
         bots = {version.id: bot for bot, version in versions.items()}
-        presence.note_sated({bots[version] for version in self._pairing.sated})
-        for lineup in lineups:
-            self._begun.update((bots[version], lineup.board) for version in lineup.versions)
-            wanted_by = None if lineup.wanted_by is None else bots[lineup.wanted_by]
+        presence.set_quota_used({bots[version] for version in quota_used})
+        for deal in paired:
+            names = tuple(bots[version] for version in deal.versions)
+            self._begun.update((name, deal.board) for name in names)
+            wanted = None if deal.wanted_by is None else self.count_rated(bots[deal.wanted_by], deal.board)
             new.append(
                 NewDeal(
-                    board=lineup.board,
+                    board=deal.board,
                     kind=DealKind.RATED,
-                    versions=lineup.versions,
-                    bots=tuple(bots[version] for version in lineup.versions),
-                    challenge_id=None if wanted_by is None else self.count_rated(wanted_by, lineup.board),
+                    versions=deal.versions,
+                    bots=names,
+                    challenge_id=wanted,
                 )
             )
         return new

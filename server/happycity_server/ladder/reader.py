@@ -65,7 +65,7 @@ class LadderReader:
         """Return the lines of a board in a season; those of the present one are at most a second old."""
         if season.ended_at is not None:
             return list((await self.book.read(self.book.leaderboards, season.id)).get(board, ()))
-        make = partial(self.ladder.seasons.leaderboard, board, season.id)
+        make = partial(self.ladder.leaderboard, board, season.id)
         moment = int(self.book.clock() // LEADERBOARD_SECONDS)
         return await self._leaderboards.get((board, season.id, moment), make)
 

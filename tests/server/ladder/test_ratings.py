@@ -116,7 +116,6 @@ class Shown:
     def __init__(self, store: AsyncStore) -> None:
         self.book = ServedBook(LadderConfig(), store, lambda: self.now)
         self.now = 50.0
-        self.seasons = self
         self.made: list[tuple[str, int]] = []
 
     async def leaderboard(self, board: str, season_id: int) -> list[Line]:
