@@ -36,8 +36,8 @@ from happycity_ladder.entries import (
     ActionKind,
     Challenge,
     ChallengeState,
-    Deal,
     DealKind,
+    LadderDeal,
     ModerationAction,
     NewDeal,
     RatedDeal,
@@ -57,7 +57,7 @@ from happycity_ladder.ladder_rows import (
     row_of,
     version_of,
 )
-from happycity_ladder.leaderboard import Line, Score
+from happycity_ladder.leaderboard import LeaderboardLine, Score
 from happycity_ladder.moderation import ACTIONS, add_action, rename_participant, void_deals
 from happycity_tournament.games import LARGEST_ID, BotProfile, FinishedGame
 from happycity_tournament.proof.commitment import Commitment, canonical
@@ -128,7 +128,7 @@ class Book:
     def close_season(
         self,
         season_id: int,
-        leaderboards: Mapping[str, Sequence[Line]],
+        leaderboards: Mapping[str, Sequence[LeaderboardLine]],
         at: float,
         config: Mapping[str, Any] = _NOTHING,
         *,
@@ -155,7 +155,7 @@ class Book:
             row = _begin_season(connection, at, config) if has_closed else _present_season(connection)
             return self._required(row, _season_of)
 
-    def leaderboards(self, season_id: int) -> dict[str, Sequence[Line]]:
+    def leaderboards(self, season_id: int) -> dict[str, Sequence[LeaderboardLine]]:
         """Return the leaderboards of a season that has ended, by board; none of any other."""
         query = select(ladder_seasons.c.leaderboards).where(ladder_seasons.c.id == season_id)
         stored = self._all(query, lambda row: _LINES.validate_json(row.leaderboards or "{}"))
@@ -163,7 +163,7 @@ class Book:
         ids = {line.get("version") for lines in boards.values() for line in lines}
         versions = self.versions([number for number in ids if isinstance(number, int)])
 
-        def read(line: dict[str, Any]) -> Line:
+        def read(line: dict[str, Any]) -> LeaderboardLine:
             return _LINE.validate_python(line | {"version": versions[line["version"]]})
 
         return {
@@ -217,7 +217,7 @@ class Book:
             connection.execute(delete(ladder_versions).where(gone, *_is_mere_name()))
 
     def forget_names(self) -> None:
-        """Forget the guests that never played and for which nobody asked: anybody may send any name."""
+        """Forget the guests that never played and have no challenge: any caller may send any name."""
         with self.store.writing() as connection:
             connection.execute(delete(ladder_versions).where(*_is_mere_name()))
 
@@ -249,7 +249,7 @@ class Book:
 
     # Deals
 
-    def begin_deals(self, deals: Sequence[NewDeal], at: float) -> list[Deal]:
+    def begin_deals(self, deals: Sequence[NewDeal], at: float) -> list[LadderDeal]:
         """Store deals that begin in the present season, each with cards of its own, unless it names some."""
         with self.store.writing() as connection:
             season_id = connection.scalar(select(func.max(ladder_seasons.c.id))) or 0
@@ -274,7 +274,7 @@ class Book:
         season_id: int | None = None,
         kind: DealKind | None = None,
         challenge_id: int | None = None,
-    ) -> list[Deal]:
+    ) -> list[LadderDeal]:
         """Return up to `limit` deals, newest first; each argument but None leaves others out."""
         query = select(ladder_deals)
         key: Any = ladder_deals.c.id
@@ -307,7 +307,7 @@ class Book:
             rows = connection.execute(own.group_by(ladder_seats.c.bot, ladder_deals.c.board))
             return Counter({(bot, board): count for bot, board, count in rows})
 
-    def finished_deals(self, last: int) -> list[Deal]:
+    def finished_deals(self, last: int) -> list[LadderDeal]:
         """Return all deals that were finished up to a number, in the order of these."""
         own = ladder_deals.c.finished.between(1, last)
         return self._all(select(ladder_deals).where(own).order_by(ladder_deals.c.finished), _deal_of)
@@ -317,7 +317,7 @@ class Book:
         with self.store.reading() as connection:
             return _secret(connection)
 
-    def open_deals(self) -> dict[int, tuple[Deal, frozenset[int]]]:
+    def open_deals(self) -> dict[int, tuple[LadderDeal, frozenset[int]]]:
         """Return the deals that are neither finished nor dropped, each with the rotations that are played."""
         is_open = ladder_deals.c.finished.is_(None)
         with self.store.reading() as connection:
@@ -583,15 +583,15 @@ class Book:
         return entry
 
 
-_LINE = TypeAdapter(Line)
+_LINE = TypeAdapter(LeaderboardLine)
 _LINES = TypeAdapter(dict[str, list[dict[str, Any]]])
 _season_of = partial(entry_of, Season)
-_deal_of = partial(entry_of, Deal)
+_deal_of = partial(entry_of, LadderDeal)
 _challenge_of = partial(entry_of, Challenge)
 _action_of = partial(entry_of, ModerationAction)
 
 
-def line_row(line: Line) -> dict[str, Any]:
+def line_row(line: LeaderboardLine) -> dict[str, Any]:
     """Return a line as a season keeps it, with its version by the id: its bot may be renamed."""
     return row_of(line, "version") | {"version": line.version.id}
 
@@ -644,7 +644,7 @@ def _secret(connection: Connection) -> int:
     return int(known)
 
 
-def _begin_deal(connection: Connection, season_id: int, deal: NewDeal, at: float, secret: int) -> Deal:
+def _begin_deal(connection: Connection, season_id: int, deal: NewDeal, at: float, secret: int) -> LadderDeal:
     row = row_of(deal, "bots") | {"season_id": season_id, "started_at": at, "deal_seed": ""}
     new = insert(ladder_deals).values(row).returning(ladder_deals.c.id)
     deal_id = connection.execute(new).scalar_one()

@@ -19,9 +19,9 @@ class DealKind(Enum):
     RATED = "rated"
     """For ratings; the ladder chose who plays."""
     CHALLENGE = "challenge"
-    """Somebody asked for it; it counts for nobody."""
+    """An author asked for it; it is not rated."""
     COMPARISON = "comparison"
-    """A newer version plays once more what an older one played against the house; it counts for nobody."""
+    """A newer version plays once more what an older one played against the house; it is not rated."""
 
 
 class DealState(Enum):
@@ -103,7 +103,7 @@ class NewDeal:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Deal:
+class LadderDeal:
     """Cards that the same versions play in all rotations of the seats."""
 
     id: int

@@ -17,7 +17,7 @@ from happycity import BotInfo, ConfigError
 from happycity.records.record import Json
 from happycity.runtime.parallel import in_processes
 from happycity_ladder.book import Book, line_row
-from happycity_ladder.entries import Deal, DealKind, Season, Version
+from happycity_ladder.entries import DealKind, LadderDeal, Season, Version
 from happycity_ladder.ladder_config import LadderConfig, deal_seed, season_secret
 from happycity_ladder.ladder_rows import add_scores, rated_deal_of, row_of
 from happycity_ladder.leaderboard import Score, leaderboard
@@ -110,7 +110,7 @@ def _commitment(ladder: Book, season: Season) -> Commitment:
     return Commitment(seed=seed, salt=salt, config=committed["config"], engine=committed["engine"])
 
 
-def _lines(ladder: Book, deals: Sequence[Deal], acts: Collection[int]) -> Iterator[bytes]:
+def _lines(ladder: Book, deals: Sequence[LadderDeal], acts: Collection[int]) -> Iterator[bytes]:
     """Yield a line for each deal; those voided by other acts than these are not voided yet."""
     for deal in deals:
         games = ladder.games_of([deal.id])[deal.id]

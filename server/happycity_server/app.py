@@ -334,7 +334,7 @@ class _Components:
         await self.health.enter_graceful_shutdown()
         self.tournaments.interrupt_all()
         if self.ladder is not None:
-            self.ladder.interrupt()
+            self.ladder.stop_starting()
         # In reverse order, each also if one before it fails.
         async with running(self._void_when_forced(force)), AsyncExitStack() as last:
             last.push_async_callback(self.requests.wait_closed)

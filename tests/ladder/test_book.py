@@ -13,7 +13,7 @@ from tests.tournament.games import finished
 from happycity import BotInfo, Ending
 from happycity_ladder import book, entries
 from happycity_ladder.book import Book
-from happycity_ladder.leaderboard import Line, Score
+from happycity_ladder.leaderboard import LeaderboardLine, Score
 from happycity_tournament.games import BotProfile, FinishedGame, Fixture
 from happycity_tournament.storage.database import StoreError
 from happycity_tournament.storage.store import Store
@@ -35,7 +35,7 @@ def ladder_with_bots(store: Store) -> Book:
     return ladder
 
 
-def begun(ladder: Book, *versions: int, **options: Any) -> entries.Deal:
+def begun(ladder: Book, *versions: int, **options: Any) -> entries.LadderDeal:
     new = entries.NewDeal(
         **{"board": "2-family", "kind": entries.DealKind.RATED, **options},
         versions=versions,
@@ -45,7 +45,9 @@ def begun(ladder: Book, *versions: int, **options: Any) -> entries.Deal:
     return deal
 
 
-def game(deal: entries.Deal, rotation: int, match_id: int, *, winner: int, **options: Any) -> FinishedGame:
+def game(
+    deal: entries.LadderDeal, rotation: int, match_id: int, *, winner: int, **options: Any
+) -> FinishedGame:
     """Return a finished game of a deal that a version wins; the bots' versions are numbered by turns."""
     order = deal.seated(rotation)
     fixture = Fixture(
@@ -61,16 +63,18 @@ def game(deal: entries.Deal, rotation: int, match_id: int, *, winner: int, **opt
     return replace(made, tournament_id=None, position=None, ladder=(deal.id, rotation))
 
 
-def play(ladder: Book, deal: entries.Deal, match_id: int, *, winner: int = 1) -> None:
+def play(ladder: Book, deal: entries.LadderDeal, match_id: int, *, winner: int = 1) -> None:
     rotations = range(len(deal.versions))
     games = [game(deal, rotation, match_id + rotation, winner=winner) for rotation in rotations]
     ladder.store.add_games([(entry, None) for entry in games])
 
 
-def line_of(ladder: Book) -> Line:
+def line_of(ladder: Book) -> LeaderboardLine:
     rating = entries.Rating(elo=1500.25, error=20.5, deals=3, gap=90.0)
     version, score = ladder.versions()[1], Score(games=4, firsts=1)
-    return Line(rank=1, version=version, rating=rating, provisional=False, inactive=True, score=score)
+    return LeaderboardLine(
+        rank=1, version=version, rating=rating, provisional=False, inactive=True, score=score
+    )
 
 
 def challenge(**options: Any) -> entries.Challenge:

@@ -36,7 +36,7 @@ from happycity.runtime.event_loop import run
 from happycity_ladder.book import Book
 from happycity_ladder.entries import DealKind, NewDeal
 from happycity_ladder.ladder_config import LadderConfig
-from happycity_server.ladder.ratings import Ratings
+from happycity_server.ladder.ratings import LadderRatings
 from happycity_server.ladder.served_book import ServedBook
 from happycity_tournament.config import RandomRounds, TournamentConfig
 from happycity_tournament.games import BotProfile, FinishedGame, Fixture
@@ -245,7 +245,7 @@ def ladder(given: argparse.Namespace, folder: Path) -> None:
 async def _rate_deals(store: Store) -> None:
     """Rate all deals that are not rated yet, and keep the ratings and their history."""
     async with AsyncStore(store) as async_store:
-        ratings = Ratings(ServedBook(LadderConfig(), async_store, lambda: YEAR))
+        ratings = LadderRatings(ServedBook(LadderConfig(), async_store, lambda: YEAR))
         await ratings.load()
         await ratings.catch_up()
         await ratings.save()

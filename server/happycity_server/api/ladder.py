@@ -23,16 +23,16 @@ from happycity_ladder.entries import (
     ActionKind,
     Challenge,
     ChallengeState,
-    Deal,
     DealKind,
     DealState,
+    LadderDeal,
     ModerationAction,
     Rating,
     Season,
     Version,
 )
 from happycity_ladder.ladder_config import LadderConfig
-from happycity_ladder.leaderboard import Line, is_provisional
+from happycity_ladder.leaderboard import LeaderboardLine, is_provisional
 from happycity_server.access.roles import check_name, principal, request_key, viewer
 from happycity_server.access.token_file import TokenFile, rename_owner
 from happycity_server.api.access import token_refusals
@@ -316,7 +316,7 @@ class LadderService(LadderServiceServicer):
         return _challenge(challenge, counts[challenge.id][0])
 
 
-def _play(deal: Deal) -> Play:
+def _play(deal: LadderDeal) -> Play:
     """Return whether games of a deal may still be played."""
     return Play.OPEN if deal.state is DealState.OPEN else Play.ENDED
 
@@ -399,7 +399,7 @@ def _season(season: Season, config: LadderConfig) -> pb.Season:
 
 
 def _line(
-    line: Line,
+    line: LeaderboardLine,
     config: LadderConfig,
     present: Collection[int],
     submissions: Submissions | None,
@@ -425,7 +425,7 @@ def _line(
 
 
 def _deal(
-    deal: Deal, games: Sequence[FinishedGame], versions: Mapping[int, Version], present: Collection[int]
+    deal: LadderDeal, games: Sequence[FinishedGame], versions: Mapping[int, Version], present: Collection[int]
 ) -> pb.LadderDeal:
     """Write a deal with its finished games, in the order of the rotations."""
     return message_of(

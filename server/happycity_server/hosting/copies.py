@@ -1,4 +1,4 @@
-"""The hosted bots of a server beside a worker: copied by their digests, and played in the sandbox."""
+"""The hosted bots of a server next to a worker: copied by their digests, and played in the sandbox."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class CopiedBots:
     async def play(self) -> None:
         """Play what the server asks for, and tell it in one line what can't be played here.
 
-        The copies are beside the arena's socket, and are removed as that is.
+        The copies are next to the arena's socket, and are removed as that is.
         """
         await self._link.hosted_changed.wait()
         arena = self._arena

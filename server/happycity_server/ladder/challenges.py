@@ -12,7 +12,7 @@ import structlog
 from happycity import ConfigError
 from happycity.match import check_bot_spelling
 from happycity_ladder.book import Book
-from happycity_ladder.entries import Challenge, ChallengeState, Deal, DealKind, DealState, Version
+from happycity_ladder.entries import Challenge, ChallengeState, DealKind, DealState, LadderDeal, Version
 from happycity_ladder.ladder_config import Board, LadderConfig, Quotas
 from happycity_server.errors import ApiError, Reason, invalid, too_many, within
 from happycity_server.ladder.served_book import ServedBook
@@ -96,7 +96,7 @@ class Challenges:
         await self._book.write(self._end, ended, now)
         return playing
 
-    def deals_to_replay(self, board: str, old: int, new: int) -> list[Deal]:
+    def deals_to_replay(self, board: str, old: int, new: int) -> list[LadderDeal]:
         """Return the deals that a newer version of a bot can still replay for an older one.
 
         These are the latest ones against present bots of the house. Call it in a thread of the store.
@@ -257,7 +257,7 @@ def check_quotas(own: Collection[Challenge], deals: int, quotas: Quotas, now: fl
         raise ApiError(Reason.RATE_LIMITED, text, retry_seconds=DAY - next(ages, 0.0))
 
 
-def latest_deals(book: Book, version: int, **filters: Any) -> list[Deal]:
+def latest_deals(book: Book, version: int, **filters: Any) -> list[LadderDeal]:
     """Return the latest deals of a version, those of challenges first and rated ones last.
 
     Of each kind there are at most `COMPARED_DEALS`, newest first; `filters` are those of `Book.deals`.
@@ -267,7 +267,7 @@ def latest_deals(book: Book, version: int, **filters: Any) -> list[Deal]:
     return [deal for deals in each for deal in deals]
 
 
-def against_house(deals: Iterable[Deal], version: int, house: Container[int]) -> list[Deal]:
+def against_house(deals: Iterable[LadderDeal], version: int, house: Container[int]) -> list[LadderDeal]:
     """Return the finished ones among the deals of a version in which all others are versions of the house."""
     return [
         deal

@@ -14,14 +14,14 @@ import structlog
 from happycity import Ending, VoidReason
 from happycity.errors import FieldError
 from happycity.runtime.event_loop import started
-from happycity_ladder.entries import ActionKind, Deal, ModerationAction, Season
+from happycity_ladder.entries import ActionKind, LadderDeal, ModerationAction, Season
 from happycity_ladder.ladder_config import LadderConfig
-from happycity_ladder.leaderboard import Line, leaderboard
+from happycity_ladder.leaderboard import LeaderboardLine, leaderboard
 from happycity_server.errors import ApiError, Reason
 from happycity_server.ladder.challenges import Challenges, not_in_ladder
 from happycity_server.ladder.presence import Presence
 from happycity_server.ladder.queue import DealQueue
-from happycity_server.ladder.ratings import Ratings
+from happycity_server.ladder.ratings import LadderRatings
 from happycity_server.ladder.served_book import ServedBook
 from happycity_server.places.places import Places
 from happycity_tournament.games import FinishedGame, Fixture
@@ -68,7 +68,7 @@ class Ladder:
         """The names of the bots of the house."""
         self.challenges = Challenges(book, house=self.house, on_change=self._note_challenges)
         self.presence = Presence(book, places, owner_of=owner_of)
-        self.ratings = Ratings(book)
+        self.ratings = LadderRatings(book)
         self.season: Season
         """The present season, from `start` on."""
         self.deals: dict[int, asyncio.Task[None]] = {}
@@ -109,7 +109,7 @@ class Ladder:
         async with self._turn:
             await self._close_season(season_id)
 
-    async def leaderboard(self, board: str, season_id: int, at: float | None = None) -> list[Line]:
+    async def leaderboard(self, board: str, season_id: int, at: float | None = None) -> list[LeaderboardLine]:
         """Return the lines of a board, by default as they are now, with the scores of a season."""
         at = self.book.clock() if at is None else at
         ratings = await self.ratings.of(board, at)
@@ -191,12 +191,12 @@ class Ladder:
             text = f"the tokens are revoked, but {bot} is still connected or plays; repeat this soon"
             raise ApiError(Reason.MATCH_RUNNING, text, retry_seconds=1.0)
 
-    def interrupt(self) -> None:
+    def stop_starting(self) -> None:
         """Begin no more deals, because the server is about to stop."""
         self._closing.set()
         self._changed.set()
         self._finished.set()
-        self.ratings.close_soon()
+        self.ratings.begin_close()
         self._places.drop_ladder()
 
     async def wait_closed(self) -> None:
@@ -253,7 +253,7 @@ class Ladder:
             for deal, planned in zip(begun, new, strict=True):
                 self._begin(deal, planned.bots)
 
-    def _begin(self, deal: Deal, bots: tuple[str, ...], *, played: Collection[int] = ()) -> None:
+    def _begin(self, deal: LadderDeal, bots: tuple[str, ...], *, played: Collection[int] = ()) -> None:
         """Play a deal between bots, in the order of its versions, but for rotations that were played."""
         if self._closing.is_set():
             return  # the next server plays it
@@ -293,7 +293,7 @@ class Ladder:
         self._challenges_changed = True
         self._changed.set()
 
-    async def _play_deal(self, deal: Deal, bots: tuple[str, ...], rotations: Sequence[int]) -> None:
+    async def _play_deal(self, deal: LadderDeal, bots: tuple[str, ...], rotations: Sequence[int]) -> None:
         """Play rotations of a deal, and free its bots whatever happens; a failure interrupts the deal."""
         forfeited: Collection[str] | None = None
         try:
@@ -309,7 +309,7 @@ class Ladder:
             self._changed.set()
 
     async def _play_rotations(
-        self, deal: Deal, bots: tuple[str, ...], rotations: Sequence[int]
+        self, deal: LadderDeal, bots: tuple[str, ...], rotations: Sequence[int]
     ) -> set[str] | None:
         """Play rotations of a deal; return the bots that forfeited one, None if the deal isn't finished."""
         board = self.config.board(deal.board)
@@ -346,7 +346,7 @@ class Ladder:
         return None
 
     async def _play_game(
-        self, deal: Deal, bots: tuple[str, ...], rotation: int, terms: Terms
+        self, deal: LadderDeal, bots: tuple[str, ...], rotation: int, terms: Terms
     ) -> FinishedGame | VoidReason:
         """Play a game, and again if it is voided, until it is stored; return it, or why it isn't."""
         order = bots[rotation:] + bots[:rotation]

@@ -11,17 +11,17 @@ import structlog
 
 from happycity.rules.shuffling import shuffled
 from happycity_ladder.beliefs import Beliefs
-from happycity_ladder.entries import Challenge, Deal, DealKind, NewDeal, Version
+from happycity_ladder.entries import Challenge, DealKind, LadderDeal, NewDeal, Version
 from happycity_ladder.pairing import DealBots, PairingRound, next_pairing
 from happycity_server.ladder.challenges import Challenges
 from happycity_server.ladder.presence import Presence, day_of
-from happycity_server.ladder.ratings import Ratings
+from happycity_server.ladder.ratings import LadderRatings
 from happycity_server.ladder.served_book import ServedBook
 
 _log = structlog.get_logger()
 
 
-InterruptedDeal = tuple[Deal, tuple[str, ...], frozenset[int]]
+InterruptedDeal = tuple[LadderDeal, tuple[str, ...], frozenset[int]]
 """A deal, the bots of its versions, and the rotations that are played."""
 
 
@@ -32,7 +32,7 @@ class _Playing:
     challenge: Challenge
     left: int
     """Deals that have not begun."""
-    replays: Sequence[Deal] = ()
+    replays: Sequence[LadderDeal] = ()
     """For a comparison: the deals that the version `replayed_by` can replay, at most `left` of them."""
     replayed_by: int = 0
     """0 before they are looked for."""
@@ -48,7 +48,7 @@ class DealQueue:
         self,
         book: ServedBook,
         challenges: Challenges,
-        ratings: Ratings,
+        ratings: LadderRatings,
         *,
         rng: random.Random,
     ) -> None:

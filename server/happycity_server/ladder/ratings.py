@@ -30,10 +30,10 @@ _log = structlog.get_logger()
 _T = TypeVar("_T")
 
 
-class Ratings:
+class LadderRatings:
     """What is known of all versions, by board.
 
-    Ratings follow from the finished deals in their order alone. So a version is entered on a board just
+    LadderRatings follow from the finished deals in their order alone. So a version is entered on a board just
     before the first deal that it has finished there, not when it connects. Coroutines raise StoreError if
     the store can't be read, or written to.
     """
@@ -109,7 +109,7 @@ class Ratings:
             for bot in bots:
                 entered.pop(bot, None)
 
-    def close_soon(self) -> None:
+    def begin_close(self) -> None:
         """Let `catch_up` leave most of the deals to the next start."""
         self._closing = True
 

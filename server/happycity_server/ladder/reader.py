@@ -1,4 +1,4 @@
-"""What is computed of a ladder when somebody asks: leaderboards, histories, comparisons and flags."""
+"""What is computed of a ladder on request: leaderboards, histories, comparisons and flags."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from functools import partial
 
-from happycity_ladder.entries import Deal, RatedDeal, Rating, RatingPoint, Season, Version
+from happycity_ladder.entries import LadderDeal, RatedDeal, Rating, RatingPoint, Season, Version
 from happycity_ladder.flags import Flag, find_flags
-from happycity_ladder.leaderboard import Line
+from happycity_ladder.leaderboard import LeaderboardLine
 from happycity_server.broadcast import SharedValues
 from happycity_server.errors import too_many
 from happycity_server.ladder.challenges import against_house, latest_deals, not_in_ladder
@@ -49,7 +49,7 @@ class LadderReader:
         self.ladder = ladder
         self.book = ladder.book
         self._comparing = 0
-        self._leaderboards = SharedValues[tuple[str, int, int], list[Line]](kept=8)
+        self._leaderboards = SharedValues[tuple[str, int, int], list[LeaderboardLine]](kept=8)
         """By board, season and moment."""
         self._flags = SharedValues[tuple[int, int], list[Flag]](kept=2)
         """By season and moment."""
@@ -61,7 +61,7 @@ class LadderReader:
             raise not_in_ladder("season", str(season_id))
         return season
 
-    async def leaderboard(self, board: str, season: Season) -> list[Line]:
+    async def leaderboard(self, board: str, season: Season) -> list[LeaderboardLine]:
         """Return the lines of a board in a season; those of the present one are at most a second old."""
         if season.ended_at is not None:
             return list((await self.book.read(self.book.leaderboards, season.id)).get(board, ()))
@@ -130,7 +130,7 @@ class LadderReader:
         compared = paired.comparison(old.bot)
         return Comparison(compared.deals, compared.score.value, paired.score_error(old.bot))
 
-    def _against_house(self, version: Version) -> list[Deal]:
+    def _against_house(self, version: Version) -> list[LadderDeal]:
         """Return the latest finished deals of a version against the house alone."""
         deals = latest_deals(self.book, version.id)
         versions = self.book.versions({other for deal in deals for other in deal.versions})
@@ -158,6 +158,6 @@ class LadderReader:
         return sorted(flags, key=lambda flag: (flag.p_value, -abs(flag.deviation)))[:MAX_FLAGS]
 
 
-def _conditions(deal: Deal, version: int) -> tuple[int, tuple[int, ...]]:
+def _conditions(deal: LadderDeal, version: int) -> tuple[int, tuple[int, ...]]:
     """Return what deals of two versions must have in common to be compared: cards, opponents and seats."""
     return deal.deal_seed, tuple(0 if other == version else other for other in deal.versions)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from happycity import BotInfo
 from happycity_ladder.book import Book
-from happycity_ladder.entries import Challenge, ChallengeState, Deal, DealKind, NewDeal
+from happycity_ladder.entries import Challenge, ChallengeState, DealKind, LadderDeal, NewDeal
 from happycity_ladder.ladder_config import Board, LadderConfig, Quotas
 from happycity_server.errors import ApiError
 from happycity_server.ladder import challenges
@@ -69,7 +69,7 @@ class Ladder:
     async def answer(self, number: int, bot: str, answer: ChallengeAnswer) -> Challenge:
         return await self.challenges.answer(number, bot, answer)
 
-    def deal(self, *versions: int) -> Deal:
+    def deal(self, *versions: int) -> LadderDeal:
         """Store a rated deal on the board of two seats, as if it had been played."""
         names = self.store.versions(versions)
         bots = tuple(names[each].bot for each in versions)
@@ -287,7 +287,7 @@ def test_after_the_wait_there_is_room(past: list[tuple[float, int, ChallengeStat
 
 def test_deals_against_the_house_alone_are_replayed() -> None:
     """Not those with guests, and not those that are not finished."""
-    deal = Deal(
+    deal = LadderDeal(
         id=0,
         season_id=1,
         board="2-family",

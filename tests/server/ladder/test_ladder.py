@@ -30,7 +30,7 @@ from happycity_ladder.book import Book
 from happycity_ladder.entries import DealState
 from happycity_server.app import RunningServer
 from happycity_server.ladder import ladder as ladder_module
-from happycity_server.ladder.ratings import Ratings
+from happycity_server.ladder.ratings import LadderRatings
 from happycity_tournament.storage.store import Store
 
 
@@ -164,7 +164,11 @@ async def test_a_ladder_whose_parts_fail_goes_on_and_stops(
     games = Games()
     async with laddering(tmp_path) as server, playing(server.address, "anna", "ben", games=games):
         await games.more(2)
-        for owner, name in ((ladder_module.Ladder, "_next_time"), (Ratings, "catch_up"), (Ratings, "save")):
+        for owner, name in (
+            (ladder_module.Ladder, "_next_time"),
+            (LadderRatings, "catch_up"),
+            (LadderRatings, "save"),
+        ):
             monkeypatch.setattr(owner, name, failing)
         await games.more(6)
 

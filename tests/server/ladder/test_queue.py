@@ -13,7 +13,7 @@ from happycity_ladder.entries import ChallengeState, DealKind, NewDeal, Version
 from happycity_ladder.ladder_config import Board, LadderConfig
 from happycity_server.ladder.challenges import Challenges
 from happycity_server.ladder.queue import DealQueue
-from happycity_server.ladder.ratings import Ratings
+from happycity_server.ladder.ratings import LadderRatings
 from happycity_server.ladder.served_book import ServedBook
 from happycity_tournament.storage.async_store import AsyncStore
 
@@ -26,7 +26,7 @@ def queue_of(
     config: LadderConfig = CONFIG,
 ) -> DealQueue:
     ladder = ServedBook(config, store, clock)
-    challenges, ratings = Challenges(ladder, house=["cem"]), Ratings(ladder)
+    challenges, ratings = Challenges(ladder, house=["cem"]), LadderRatings(ladder)
     return DealQueue(ladder, challenges, ratings, rng=random.Random(1))
 
 

@@ -10,9 +10,9 @@ from tests.ladder.test_book import BOTS, begun, play, profile
 from happycity_ladder.book import Book
 from happycity_ladder.entries import RatedDeal, Rating, RatingPoint, Version
 from happycity_ladder.ladder_config import Board, LadderConfig
-from happycity_ladder.leaderboard import Line
+from happycity_ladder.leaderboard import LeaderboardLine
 from happycity_server.ladder.ladder import Ladder
-from happycity_server.ladder.ratings import Ratings, _History
+from happycity_server.ladder.ratings import LadderRatings, _History
 from happycity_server.ladder.reader import LEADERBOARD_SECONDS, LadderReader
 from happycity_server.ladder.served_book import ServedBook
 from happycity_tournament.storage.async_store import AsyncStore
@@ -68,7 +68,7 @@ async def test_ratings_forget_versions_that_stopped_playing(store: AsyncStore) -
     """However many versions a bot has had, no more than those of the last deals are in memory."""
     ladder, ratings = (
         Book(store.store),
-        Ratings(ServedBook(LadderConfig(boards=(Board(players=2),)), store, float)),
+        LadderRatings(ServedBook(LadderConfig(boards=(Board(players=2),)), store, float)),
     )
     await ratings.load()
     for number in range(5):
@@ -89,7 +89,7 @@ async def test_ratings_forget_versions_that_stopped_playing(store: AsyncStore) -
 async def test_season_that_ends_while_deals_are_read_counts(store: AsyncStore) -> None:
     """The ratings of a running server are those that follow from its store alone."""
     config, ladder = LadderConfig(boards=(Board(players=2),)), Book(store.store)
-    ratings, again = (Ratings(ServedBook(config, store, lambda: 50.0)) for _ in range(2))
+    ratings, again = (LadderRatings(ServedBook(config, store, lambda: 50.0)) for _ in range(2))
     for each in (ratings, again):
         await each.load()
     play(ladder, begun(ladder, 1, 2), 1)
@@ -118,7 +118,7 @@ class Shown:
         self.now = 50.0
         self.made: list[tuple[str, int]] = []
 
-    async def leaderboard(self, board: str, season_id: int) -> list[Line]:
+    async def leaderboard(self, board: str, season_id: int) -> list[LeaderboardLine]:
         self.made.append((board, season_id))
         return []
 
