@@ -102,53 +102,6 @@ def versions_table(bot: pb.LadderBot) -> Table:
     return table
 
 
-def deals_table(deals: Iterable[pb.LadderDeal]) -> Table:
-    """Return deals, with the sum of each bot's places and the ids of the games."""
-    return _listed(
-        deals,
-        {
-            "id": lambda deal: deal.deal_id,
-            "board": lambda deal: deal.board,
-            "kind": lambda deal: enum_word(pb.DealKind, deal.kind),
-            "begun (UTC)": lambda deal: _short_time(deal.start_time),
-            "bots by mean place": _placed,
-            "state": _state,
-            "matches": lambda deal: _matches(deal.match_ids),
-        },
-    )
-
-
-def seasons_table(seasons: Iterable[pb.Season]) -> Table:
-    """Return seasons."""
-    return _listed(
-        seasons,
-        {
-            "season": lambda one: one.season_id,
-            "since (UTC)": lambda one: _time(one.start_time),
-            "until (UTC)": lambda one: _time(one.end_time) if one.HasField("end_time") else "now",
-            "deals": lambda one: f"{one.deals:,}",
-            "games": lambda one: f"{one.games:,}",
-            "commitment": lambda one: one.commitment,
-        },
-    )
-
-
-def challenges_table(challenges: Iterable[pb.Challenge]) -> Table:
-    """Return challenges."""
-    return _listed(
-        challenges,
-        {
-            "id": lambda one: one.challenge_id,
-            "bot": lambda one: one.bot,
-            "kind": lambda one: enum_word(pb.DealKind, one.kind),
-            "board": lambda one: one.board,
-            "opponents": _opponents,
-            "deals": lambda one: f"{one.deals_finished} of {one.deals}",
-            "state": lambda one: enum_word(pb.ChallengeState, one.state),
-        },
-    )
-
-
 def challenge_lines(challenge: pb.Challenge, server: str) -> Iterator[str]:
     """Yield where a challenge stands, and what comes next."""
     number, state = challenge.challenge_id, enum_word(pb.ChallengeState, challenge.state)
@@ -181,40 +134,9 @@ def comparison_lines(comparison: pb.VersionComparison, old: int, new: int) -> It
         yield f"version {entry.version_id} on {entry.board}: {elo} ({interval})"
 
 
-def flags_table(flags: Iterable[pb.Flag]) -> Table:
-    """Return flags."""
-    return _listed(
-        flags,
-        {
-            "kind": lambda flag: enum_word(pb.FlagKind, flag.kind),
-            "bot": lambda flag: flag.bot,
-            "board": lambda flag: flag.board,
-            "deals": lambda flag: f"{flag.deals:,}",
-            "off": lambda flag: f"{flag.deviation:.1f}",
-            "p": lambda flag: f"{flag.p_value:.2g}",
-            "what": lambda flag: one_line(flag.text),
-        },
-    )
-
-
-def acts_table(acts: Iterable[pb.Act]) -> Table:
-    """Return what organisers did."""
-    return _listed(
-        acts,
-        {
-            "id": lambda act: act.act_id,
-            "time (UTC)": lambda act: _time(act.time),
-            "organiser": lambda act: act.organiser or _NONE,
-            "act": lambda act: enum_word(pb.ActKind, act.kind),
-            "to": lambda act: act.bot or act.owner or "deals",
-            "deals": lambda act: f"{act.deals:,}",
-            "what": lambda act: one_line(act.text),
-        },
-    )
-
-
-def _listed(entries: Iterable[Any], columns: Mapping[str, Callable[[Any], object]]) -> Table:
-    """Return a table with a row for each entry; the columns have their headings."""
+def list_table(method: str, entries: Iterable[Any]) -> Table:
+    """Return a table with a row for each entry of a list."""
+    columns = LISTS[method][1]
     table = empty_table(*columns)
     for entry in entries:
         table.add_row(*(Text(str(cell(entry))) for cell in columns.values()))
@@ -289,3 +211,73 @@ def _short_time(moment: Timestamp) -> str:
 
 def _time(moment: Timestamp) -> str:
     return moment.ToDatetime().strftime("%Y-%m-%d %H:%M")
+
+
+LISTS: Mapping[str, tuple[str, Mapping[str, Callable[[Any], object]], str]] = {
+    "ListLadderDeals": (
+        "deals",
+        {
+            "id": lambda deal: deal.deal_id,
+            "board": lambda deal: deal.board,
+            "kind": lambda deal: enum_word(pb.DealKind, deal.kind),
+            "begun (UTC)": lambda deal: _short_time(deal.start_time),
+            "bots by mean place": _placed,
+            "state": _state,
+            "matches": lambda deal: _matches(deal.match_ids),
+        },
+        "no deals",
+    ),
+    "ListSeasons": (
+        "seasons",
+        {
+            "season": lambda one: one.season_id,
+            "since (UTC)": lambda one: _time(one.start_time),
+            "until (UTC)": lambda one: _time(one.end_time) if one.HasField("end_time") else "now",
+            "deals": lambda one: f"{one.deals:,}",
+            "games": lambda one: f"{one.games:,}",
+            "commitment": lambda one: one.commitment,
+        },
+        "no seasons",
+    ),
+    "ListChallenges": (
+        "challenges",
+        {
+            "id": lambda one: one.challenge_id,
+            "bot": lambda one: one.bot,
+            "kind": lambda one: enum_word(pb.DealKind, one.kind),
+            "board": lambda one: one.board,
+            "opponents": _opponents,
+            "deals": lambda one: f"{one.deals_finished} of {one.deals}",
+            "state": lambda one: enum_word(pb.ChallengeState, one.state),
+        },
+        "no challenges",
+    ),
+    "ListActs": (
+        "acts",
+        {
+            "id": lambda act: act.act_id,
+            "time (UTC)": lambda act: _time(act.time),
+            "organiser": lambda act: act.organiser or _NONE,
+            "act": lambda act: enum_word(pb.ActKind, act.kind),
+            "to": lambda act: act.bot or act.owner or "deals",
+            "deals": lambda act: f"{act.deals:,}",
+            "what": lambda act: one_line(act.text),
+        },
+        "no acts",
+    ),
+    "ListFlags": (
+        "flags",
+        {
+            "kind": lambda flag: enum_word(pb.FlagKind, flag.kind),
+            "bot": lambda flag: flag.bot,
+            "board": lambda flag: flag.board,
+            "deals": lambda flag: f"{flag.deals:,}",
+            "off": lambda flag: f"{flag.deviation:.1f}",
+            "p": lambda flag: f"{flag.p_value:.2g}",
+            "what": lambda flag: one_line(flag.text),
+        },
+        "nothing is odd",
+    ),
+}
+"""By method: the field of its response that has the entries, the columns of their table by headings, and what
+to say without any."""
