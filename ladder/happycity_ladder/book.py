@@ -47,6 +47,7 @@ from happycity_ladder.entries import (
 )
 from happycity_ladder.ladder_config import deal_seed, season_secret
 from happycity_ladder.ladder_rows import (
+    action_of,
     add_ladder_games,
     deals_by_game,
     entry_of,
@@ -139,19 +140,13 @@ class Book:
         If another deal than `last` was finished last, the leaderboards lack it, and the season goes on. One
         that has ended already stays as it is.
         """
+        kept = {board: list(map(line_row, lines)) for board, lines in leaderboards.items()}
+        own = ladder_seasons.c.id == season_id, ladder_seasons.c.ended_at.is_(None)
         with self.store.writing() as connection:
-            own = update(ladder_seasons).where(
-                ladder_seasons.c.id == season_id, ladder_seasons.c.ended_at.is_(None)
-            )
-            closed = own.values(
-                ended_at=at,
-                leaderboards=json.dumps(
-                    {board: list(map(line_row, of)) for board, of in leaderboards.items()}
-                ),
-                closed_after=last_finished(connection)[0],
-            )
-            is_whole = last in (None, last_finished(connection)[0])
-            has_closed = is_whole and connection.execute(closed).rowcount
+            number = last_finished(connection)[0]
+            end = {"ended_at": at, "leaderboards": json.dumps(kept), "closed_after": number}
+            closed = update(ladder_seasons).where(*own).values(end)
+            has_closed = last in (None, number) and connection.execute(closed).rowcount
             row = _begin_season(connection, at, config) if has_closed else _present_season(connection)
             return self._required(row, _season_of)
 
@@ -458,7 +453,7 @@ class Book:
     ) -> list[ModerationAction]:
         """Return up to `limit` actions of organisers, newest first: with ids below `before_id`, on a bot."""
         query = ACTIONS if bot is None else ACTIONS.where(ladder_versions.c.bot == bot)
-        return self._newest(query, acts.c.id, _action_of, limit, before_id)
+        return self._newest(query, acts.c.id, action_of, limit, before_id)
 
     def suspended(self) -> dict[str, ModerationAction]:
         """Return the suspended bots, each with the action."""
@@ -588,7 +583,6 @@ _LINES = TypeAdapter(dict[str, list[dict[str, Any]]])
 _season_of = partial(entry_of, Season)
 _deal_of = partial(entry_of, LadderDeal)
 _challenge_of = partial(entry_of, Challenge)
-_action_of = partial(entry_of, ModerationAction)
 
 
 def line_row(line: LeaderboardLine) -> dict[str, Any]:

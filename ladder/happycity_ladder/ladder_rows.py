@@ -13,7 +13,16 @@ from sqlalchemy import Connection, Row, Select, func, insert, select, update
 
 from happycity import BotInfo, ConfigError, Ending
 from happycity.match import one_line
-from happycity_ladder.entries import ChallengeState, DealKind, RatedDeal, Rating, RatingPoint, Version
+from happycity_ladder.entries import (
+    ActionKind,
+    ChallengeState,
+    DealKind,
+    ModerationAction,
+    RatedDeal,
+    Rating,
+    RatingPoint,
+    Version,
+)
 from happycity_ladder.leaderboard import Score
 from happycity_tournament.games import LATEST, BotProfile, FinishedGame
 from happycity_tournament.storage.database import as_json
@@ -84,6 +93,26 @@ def version_of(row: Row[Any]) -> Version:
             last_at=0.0,
         )
     return version
+
+
+def action_of(row: Row[Any]) -> ModerationAction:
+    """Read a row of `acts`: one that is damaged without its moment, as whoever is suspended stays so.
+
+    Raises:
+        ValueError: it isn't known what was done.
+    """
+    try:
+        return entry_of(ModerationAction, row)
+    except (ValueError, TypeError):
+        return ModerationAction(
+            id=row.id,
+            at=0.0,
+            organiser=str(row.organiser),
+            kind=ActionKind(row.kind),
+            bot=row.bot,
+            owner=row.owner,
+            text=str(row.text),
+        )
 
 
 def point_of(row: Row[Any]) -> RatingPoint:

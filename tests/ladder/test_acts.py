@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 import pytest
+from sqlalchemy import text
 from tests.ladder.test_book import begun, challenge, game, ladder_with_bots, line_of, play
 
 from happycity import ConfigError
@@ -109,3 +110,13 @@ def test_game_of_a_suspended_bot_still_counts(store: Store) -> None:
     ladder.add_action(act(ActionKind.SUSPEND, bot="ann"))
     store.add_games([(game(deal, rotation, rotation + 1, winner=1), None) for rotation in range(2)])
     assert ladder.deals(1)[0].state is DealState.FINISHED
+
+
+@pytest.mark.parametrize("damage", ["at = 1e308", "deals = -1"])
+def test_a_suspension_outlasts_damage(store: Store, damage: str) -> None:
+    """What is left of its row says whose it is."""
+    ladder = ladder_with_bots(store)
+    ladder.add_action(act(ActionKind.SUSPEND, bot="bob"))
+    with store.writing() as connection:
+        connection.execute(text(f"UPDATE acts SET {damage}"))
+    assert {bot: one.text for bot, one in ladder.suspended().items()} == {"bob": "colludes with cem"}
