@@ -639,7 +639,7 @@ def _secret(connection: Connection) -> int:
 
 
 def _begin_deal(connection: Connection, season_id: int, deal: NewDeal, at: float, secret: int) -> LadderDeal:
-    row = row_of(deal, "bots") | {"season_id": season_id, "started_at": at, "deal_seed": ""}
+    row = row_of(deal, "bots", "wanted_by") | {"season_id": season_id, "started_at": at, "deal_seed": ""}
     new = insert(ladder_deals).values(row).returning(ladder_deals.c.id)
     deal_id = connection.execute(new).scalar_one()
     seed = deal_seed(secret, deal_id) if deal.deal_seed is None else deal.deal_seed

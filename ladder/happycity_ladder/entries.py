@@ -97,6 +97,8 @@ class NewDeal:
     """By seat of the first game."""
     bots: tuple[str, ...]
     """The names of their bots."""
+    wanted_by: str | None = None
+    """The bot whose owner asked for it, if it is rated and anybody did."""
     challenge_id: int | None = None
     deal_seed: int | None = None
     """The cards of an older deal for a comparison, else None: the store gives each deal cards of its own."""

@@ -11,6 +11,7 @@ import numpy as np
 
 from happycity.rules.shuffling import shuffled
 from happycity_ladder.beliefs import Beliefs
+from happycity_ladder.entries import DealKind, NewDeal
 from happycity_ladder.ladder_config import Board, LadderConfig
 from happycity_tournament.ratings.columns import Flags, Floats, Ints
 from happycity_tournament.ratings.statistics import ELO_PER_LOGIT
@@ -41,17 +42,6 @@ class Entrant:
     """Rated deals that its owner asked for, by board."""
     begun: Mapping[str, int] = field(default_factory=dict)
     """Rated deals that it has begun today, by board."""
-
-
-@dataclass(frozen=True, slots=True)
-class DealBots:
-    """Who plays a deal."""
-
-    board: str
-    versions: tuple[int, ...]
-    """By seat of the first game."""
-    wanted_by: int | None = None
-    """The version whose owner asked for it."""
 
 
 def next_pairing(entrants: Sequence[Entrant], *, now: float) -> float | None:
@@ -117,9 +107,9 @@ class PairingRound:
         since = [each.waiting_since for each in self._entrants]
         self._by_time = sorted(range(len(since)), key=lambda index: (since[index], index))
 
-    def deals(self, limit: int) -> list[DealBots]:
+    def deals(self, limit: int) -> list[NewDeal]:
         """Return up to `limit` deals, the most urgent one first; each leaves its bots less room."""
-        deals, failed = list[DealBots](), set[int]()
+        deals, failed = list[NewDeal](), set[int]()
         while len(deals) < limit and (head := self._head(failed)) is not None:
             deal = self._deal(head)
             if deal is None:
@@ -143,10 +133,10 @@ class PairingRound:
         free = set(waiting)
         return next((index for index in self._by_need if index in free), None)
 
-    def quota_used(self) -> frozenset[int]:
+    def quota_used(self) -> frozenset[str]:
         """Return the guests with room that have no deal left for their own sake on any board."""
         guests = np.flatnonzero((self._room > 0) & ~self._house)
-        return frozenset(self._entrants[index].version for index in np.setdiff1d(guests, self._waiting()))
+        return frozenset(self._entrants[index].bot for index in np.setdiff1d(guests, self._waiting()))
 
     def _may_begin(self, board: Board) -> Flags:
         """Return who has a deal on a board left today; bots of the house have no quota."""
@@ -168,7 +158,7 @@ class PairingRound:
         wants = np.any([self._wants_to_begin(board) for board in self._boards], axis=0)
         return np.flatnonzero((self._room > 0) & ~self._house & wants)
 
-    def _deal(self, head: int) -> DealBots | None:
+    def _deal(self, head: int) -> NewDeal | None:
         """Make up a table; None if there is nobody to play with."""
         for board in self._boards_for(head):
             members = self._members(head, board)
@@ -181,8 +171,14 @@ class PairingRound:
         wanted = self._wanted[head].get(board.name, 0) > 0
         if wanted:
             self._wanted[head][board.name] -= 1
-        versions = shuffled((self._entrants[index].version for index in members), self._rng)
-        return DealBots(board.name, tuple(versions), self._entrants[head].version if wanted else None)
+        entrants = [self._entrants[index] for index in shuffled(members, self._rng)]
+        return NewDeal(
+            board=board.name,
+            kind=DealKind.RATED,
+            versions=tuple(each.version for each in entrants),
+            bots=tuple(each.bot for each in entrants),
+            wanted_by=self._entrants[head].bot if wanted else None,
+        )
 
     def _boards_for(self, head: int) -> list[Board]:
         """Return the boards on which it has deals left: those asked for, then others as drawn by weight."""

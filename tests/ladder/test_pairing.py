@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from happycity_ladder.beliefs import Beliefs, Joint
+from happycity_ladder.entries import NewDeal
 from happycity_ladder.ladder_config import Board, LadderConfig
-from happycity_ladder.pairing import PATIENCE, DealBots, Entrant, PairingRound, next_pairing
+from happycity_ladder.pairing import PATIENCE, Entrant, PairingRound, next_pairing
 
 NOW = 1_000.0
 
@@ -54,7 +55,7 @@ def lineups_of(
     known: Mapping[int, tuple[float, float]] | None = None,
     seed: int = 1,
     limit: int = 100,
-) -> list[DealBots]:
+) -> list[NewDeal]:
     config = LadderConfig(boards=tuple(boards))
     beliefs = {board.name: Known(board.players, config, known or {}) for board in boards}
     return PairingRound(config, entrants, beliefs, now=NOW, rng=random.Random(seed)).deals(limit)
@@ -193,7 +194,7 @@ def test_what_owners_ask_for_comes_first() -> None:
     entrants = [guest(number, waiting_since=NOW - 50) for number in range(1, 20)]
     entrants.append(guest(20, room=3, wanted={"3-family": 2}))
     lineups = lineups_of(entrants, boards=boards)
-    assert [lineup.wanted_by for lineup in lineups[:3]] == [20, 20, None]
+    assert [lineup.wanted_by for lineup in lineups[:3]] == ["bot20", "bot20", None]
     assert [lineup.board for lineup in lineups[:2]] == ["3-family"] * 2
     assert all(lineup.wanted_by is None for lineup in lineups[2:])
 

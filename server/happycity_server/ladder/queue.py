@@ -5,14 +5,14 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import structlog
 
 from happycity.rules.shuffling import shuffled
 from happycity_ladder.beliefs import Beliefs
 from happycity_ladder.entries import Challenge, DealKind, LadderDeal, NewDeal, Version
-from happycity_ladder.pairing import DealBots, PairingRound, next_pairing
+from happycity_ladder.pairing import PairingRound, next_pairing
 from happycity_server.ladder.challenges import Challenges
 from happycity_server.ladder.presence import Presence, day_of
 from happycity_server.ladder.ratings import LadderRatings
@@ -153,26 +153,16 @@ class DealQueue:
         entrants = presence.entrants(rooms, self.wanted, self.begun)
         self._pairing_due = next_pairing(entrants, now=now)
 
-        def pair(beliefs: Mapping[str, Beliefs]) -> tuple[list[DealBots], frozenset[int]]:
+        def pair(beliefs: Mapping[str, Beliefs]) -> tuple[list[NewDeal], frozenset[str]]:
             pairing = PairingRound(self._book.config, entrants, beliefs, now=now, rng=self._rng)
             return pairing.deals(limit - len(new)), pairing.quota_used()
 
         paired, quota_used = await self._ratings.using(pair)
-        bots = {version.id: bot for bot, version in versions.items()}
-        presence.set_quota_used({bots[version] for version in quota_used})
+        presence.set_quota_used(quota_used)
         for deal in paired:
-            names = tuple(bots[version] for version in deal.versions)
-            self._begun.update((name, deal.board) for name in names)
-            wanted = None if deal.wanted_by is None else self.count_rated(bots[deal.wanted_by], deal.board)
-            new.append(
-                NewDeal(
-                    board=deal.board,
-                    kind=DealKind.RATED,
-                    versions=deal.versions,
-                    bots=names,
-                    challenge_id=wanted,
-                )
-            )
+            self._begun.update((bot, deal.board) for bot in deal.bots)
+            challenge_id = None if deal.wanted_by is None else self.count_rated(deal.wanted_by, deal.board)
+            new.append(replace(deal, challenge_id=challenge_id))
         return new
 
     def begun(self, bot: str) -> dict[str, int]:
