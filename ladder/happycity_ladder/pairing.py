@@ -78,7 +78,6 @@ class PairingRound:
         self._boards = boards = config.boards
         self._present = sum(not entrant.house for entrant in entrants)
         self._entrants = [entrant for entrant in entrants if entrant.room > 0]
-        self._beliefs = beliefs
         self._now = now
         self._rng = rng
         self._joints = {

@@ -300,7 +300,7 @@ class Ladder:
             forfeited = await self._play_rotations(deal, bots, rotations)
         except Exception:  # noqa: BLE001 - nobody awaits this task, so its failure ends here
             _log.exception("ladder_deal_interrupted", deal=deal.id)
-            self._rest(deal.id)
+            self._rest()
         finally:
             del self.deals[deal.id]
             for bot in bots:
@@ -327,7 +327,7 @@ class Ladder:
         if problem is not None:
             trace = None if isinstance(problem, StoreError) else problem
             _log.error("ladder_deal_interrupted", deal=deal.id, problem=str(problem), exc_info=trace)
-            self._rest(deal.id)
+            self._rest()
         elif len(finished) == len(rotations):
             self.deals_finished += 1
             self._finished.set()
@@ -338,11 +338,11 @@ class Ladder:
                 if seat.ending is not Ending.FINISHED
             }
         elif _STOPPED.issuperset(end for end in played if not isinstance(end, FinishedGame)):
-            self._rest(deal.id)
+            self._rest()
         else:
             drop = self._queue.drop(deal.id, reason="a game of it was voided again and again")
             if not await self._guarded(drop):
-                self._rest(deal.id)
+                self._rest()
         return None
 
     async def _play_game(
@@ -360,9 +360,9 @@ class Ladder:
             _log.warning("ladder_game_voided", **fields, reason=played.value)
         return played
 
-    def _rest(self, *interrupted: int) -> None:
-        """Begin nothing for a while, then go on with the open deals of the store, these among them."""
-        self._queue.note_interrupted(*interrupted)
+    def _rest(self) -> None:
+        """Begin nothing for a while, then go on with the open deals of the store."""
+        self._queue.note_interrupted()
         self._rests_until = asyncio.get_running_loop().time() + RETRY_SECONDS
         self._changed.set()
 

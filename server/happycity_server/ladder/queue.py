@@ -62,14 +62,9 @@ class DealQueue:
         self._replayed: set[tuple[int, int]] = set()  # versions and seeds of replays that began meanwhile
         self._interrupted: dict[int, InterruptedDeal] = {}
         self._return_end: float | None = None  # until when these wait for their bots
-        self._unread: set[int] = set()  # deals that were interrupted since the interrupted ones were read
         self._stale = False  # whether these have to be read again
         self._begun = Counter[tuple[str, str]]()  # rated deals of the day, by bot and board
         self._day: float | None = None  # of which these are; None before they are read
-
-    def __contains__(self, deal_id: object) -> bool:
-        """Return whether a deal was interrupted and waits for its bots."""
-        return deal_id in self._interrupted or deal_id in self._unread
 
     @property
     def next_times(self) -> Sequence[float | None]:
@@ -78,14 +73,13 @@ class DealQueue:
 
     # Deals that a stop of the server, or a failure of the store, has interrupted
 
-    def note_interrupted(self, *deal_ids: int) -> None:
-        """Note that open deals of the store are not being played any longer, these among them.
+    def note_interrupted(self) -> None:
+        """Note that open deals of the store are not being played any longer.
 
         Call it also after a failure, as what the store has then is not known.
         """
         self._stale = True
         self._day = None
-        self._unread.update(deal_ids)
 
     async def resume(self, present: Mapping[str, Version], playing: Collection[int]) -> list[InterruptedDeal]:
         """Return the interrupted deals that go on, as all their bots are there.
@@ -119,7 +113,7 @@ class DealQueue:
     async def read_interrupted(self, playing: Collection[int] = ()) -> None:
         """Read the open deals of the store but for those that are being played; they wait from now on."""
         # A deal that ends or is interrupted while the store is read is not taken for one that waits.
-        playing, unread, self._stale = set(playing), set(self._unread), False
+        playing, self._stale = set(playing), False
         found = await self._book.read(self._book.open_deals)
         waiting = [entry for deal_id, entry in found.items() if deal_id not in playing]
         ids = {version for deal, _ in waiting for version in deal.versions}
@@ -128,7 +122,6 @@ class DealQueue:
             deal.id: (deal, tuple(versions[version].bot for version in deal.versions), played)
             for deal, played in waiting
         }
-        self._unread -= unread
         self._return_end = self._book.clock() + self._book.config.return_seconds if waiting else None
         if waiting:
             _log.info("ladder_deals_return", deals=len(waiting), seconds=self._book.config.return_seconds)
