@@ -41,6 +41,7 @@ from happycity_ladder.entries import (
     ModerationAction,
     NewDeal,
     RatedDeal,
+    Rating,
     RatingPoint,
     Season,
     Version,
@@ -52,7 +53,6 @@ from happycity_ladder.ladder_rows import (
     deals_by_game,
     entry_of,
     last_finished,
-    point_of,
     rated_deal_of,
     readable,
     row_of,
@@ -521,7 +521,7 @@ class Book:
         rows = points.where(*own).subquery()
         step = (rows.c.points + most - 1) // most
         query = select(rows).where(rows.c.number % step == 0).order_by(rows.c.at)
-        return self._all(query, point_of)
+        return self._all(query, lambda row: entry_of(RatingPoint, row, rating=entry_of(Rating, row)))
 
     def beliefs(self, board: str) -> tuple[int, bytes] | None:
         """Return what was kept of a board, after the number of its last deal; None if nothing was."""

@@ -19,8 +19,6 @@ from happycity_ladder.entries import (
     DealKind,
     ModerationAction,
     RatedDeal,
-    Rating,
-    RatingPoint,
     Version,
 )
 from happycity_ladder.leaderboard import Score
@@ -113,11 +111,6 @@ def action_of(row: Row[Any]) -> ModerationAction:
             owner=row.owner,
             text=str(row.text),
         )
-
-
-def point_of(row: Row[Any]) -> RatingPoint:
-    """Read a row of `ladder_ratings`."""
-    return entry_of(RatingPoint, row, rating=entry_of(Rating, row))
 
 
 def deals_by_game() -> Select[Any]:

@@ -55,12 +55,11 @@ class Ladder:
         store: AsyncStore,
         clock: Callable[[], float],
         *,
-        owner_of: Callable[[str], str | None] = lambda bot: bot,
-        rng: random.Random | None = None,
+        owner_of: Callable[[str], str | None],
     ) -> None:
         """Keep a ladder on a server's places and store.
 
-        `clock` returns Unix time in seconds, `owner_of` who owns a bot, and `rng` stands for chance.
+        `clock` returns Unix time in seconds, and `owner_of` who owns a bot.
         """
         self.config = config
         self.book = book = ServedBook(config, store, clock)
@@ -75,8 +74,7 @@ class Ladder:
         """What plays the deals that are being played, by their ids."""
         self.deals_finished = 0
         """Deals that were finished since the start."""
-        rng = rng or random.SystemRandom()
-        self._queue = DealQueue(book, self.challenges, self.ratings, rng=rng)
+        self._queue = DealQueue(book, self.challenges, self.ratings, rng=random.SystemRandom())
         self._places = places
         self._changed = asyncio.Event()
         self._challenges_changed = True
