@@ -22,7 +22,7 @@ import numpy as np
 
 from happycity_ladder.deal_likelihood import DealLikelihood
 from happycity_ladder.drift import WEEK, Drift, DriftTrace
-from happycity_ladder.entries import NO_TIE, RatedDeal, Rating
+from happycity_ladder.entries import UNANCHORED_GAP, RatedDeal, Rating
 from happycity_ladder.gaussian_state import GaussianState
 from happycity_ladder.ladder_config import LadderConfig
 from happycity_tournament.ratings.columns import Floats, Ints
@@ -53,8 +53,8 @@ class _Version:
     before: int | None
     house: bool
     anchor: bool
-    tied: bool
-    """Whether it has won and lost against the anchor, or against versions that were tied."""
+    anchored: bool
+    """Whether it has won and lost against the anchor, or against versions that were anchored."""
     has_won: bool = False
     has_lost: bool = False
     deals: int = 0
@@ -70,7 +70,7 @@ class _Version:
     trace: DriftTrace = field(default_factory=DriftTrace)
 
 
-_NEW_BOT = _Version(before=None, house=False, anchor=False, tied=False)
+_NEW_BOT = _Version(before=None, house=False, anchor=False, anchored=False)
 
 
 class Joint(NamedTuple):
@@ -129,7 +129,7 @@ class Beliefs:
             anchor: whether its rating is given.
         """
         self._has_anchor = self._has_anchor or anchor
-        entry = _Version(before, house or anchor, anchor, tied=anchor, last_at=at)
+        entry = _Version(before, house or anchor, anchor, anchored=anchor, last_at=at)
         self._versions.setdefault(version, entry)
 
     def add(self, deal: RatedDeal) -> None:
@@ -183,8 +183,8 @@ class Beliefs:
         """Return the widest gap, in Elo, between neighbours from the anchor to a version's mean."""
         if not self._has_anchor:
             return 0.0  # nothing fixes the scale, and only differences count
-        if entry is None or not entry.tied:
-            return NO_TIE
+        if entry is None or not entry.anchored:
+            return UNANCHORED_GAP
         known = self._state.well_known((_NEIGHBOUR_ERROR / ELO_PER_LOGIT) ** 2)
         between = known[(known > min(0.0, mean)) & (known < max(0.0, mean))]
         return float(ELO_PER_LOGIT * np.diff(np.sort(np.concatenate([between, [0.0, mean]]))).max())
@@ -369,10 +369,10 @@ class Beliefs:
 
 
 def _tie(entries: Sequence[_Version], places: Ints) -> None:
-    """Note by the places of a deal, [game, bot], who has won or lost against tied versions, and is tied."""
+    """Note by places, [game, bot], who has won or lost against anchored versions, and is anchored."""
     ahead = (places[:, :, None] < places[:, None, :]).sum(axis=0)
-    tied = np.array([entry.tied for entry in entries])
+    anchored = np.array([entry.anchored for entry in entries])
     for entry, wins, losses in zip(entries, ahead, ahead.T, strict=True):
-        entry.has_won = entry.has_won or bool(wins[tied].any())
-        entry.has_lost = entry.has_lost or bool(losses[tied].any())
-        entry.tied = entry.tied or (entry.has_won and entry.has_lost)
+        entry.has_won = entry.has_won or bool(wins[anchored].any())
+        entry.has_lost = entry.has_lost or bool(losses[anchored].any())
+        entry.anchored = entry.anchored or (entry.has_won and entry.has_lost)

@@ -8,7 +8,7 @@ from statistics import NormalDist
 
 from happycity_tournament.games import BotProfile
 
-NO_TIE = 1e6
+UNANCHORED_GAP = 1e6
 """The gap of a version that wins and losses don't connect with the anchor."""
 _Z = NormalDist().inv_cdf(0.975)
 
@@ -19,9 +19,9 @@ class DealKind(Enum):
     RATED = "rated"
     """For ratings; the ladder chose who plays."""
     CHALLENGE = "challenge"
-    """Somebody asked for it; it counts for nobody."""
+    """An author asked for it; it is not rated."""
     COMPARISON = "comparison"
-    """A newer version plays once more what an older one played against the house; it counts for nobody."""
+    """A newer version plays once more what an older one played against the house; it is not rated."""
 
 
 class DealState(Enum):
@@ -97,13 +97,15 @@ class NewDeal:
     """By seat of the first game."""
     bots: tuple[str, ...]
     """The names of their bots."""
+    wanted_by: str | None = None
+    """The bot whose owner asked for it, if it is rated and anybody did."""
     challenge_id: int | None = None
     deal_seed: int | None = None
     """The cards of an older deal for a comparison, else None: the store gives each deal cards of its own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Deal:
+class LadderDeal:
     """Cards that the same versions play in all rotations of the seats."""
 
     id: int
@@ -121,7 +123,7 @@ class Deal:
     finished_at: float | None = None
     """When it was finished or dropped; in the order of the finished deals it never decreases."""
     act_id: int | None = None
-    """The act that voided it."""
+    """The action that voided it."""
 
     @property
     def state(self) -> DealState:
@@ -174,7 +176,7 @@ class Challenge:
     expires_at: float = 0.0
 
 
-class ActKind(Enum):
+class ActionKind(Enum):
     """What an organiser may do to a ladder."""
 
     SUSPEND = "suspend"
@@ -190,7 +192,7 @@ class ActKind(Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Act:
+class ModerationAction:
     """What an organiser did."""
 
     id: int = 0
@@ -198,7 +200,7 @@ class Act:
     at: float
     organiser: str
     """The name of the organiser's token; "" without tokens."""
-    kind: ActKind
+    kind: ActionKind
     bot: str | None = None
     owner: str | None = None
     """The bot and the participant under their present names; None for acts to deals by their ids."""
@@ -218,7 +220,7 @@ class Rating:
     deals: int
     """Rated deals of this version."""
     gap: float = 0.0
-    """The widest gap in Elo without a bot on the way to the anchor; `NO_TIE` before it has won and lost."""
+    """The widest gap in Elo without a bot on the way to the anchor; `UNANCHORED_GAP` before there is one."""
 
     @property
     def low(self) -> float:

@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
+from itertools import chain
 from typing import Any, TypeVar
 
 from pydantic import TypeAdapter
 from sqlalchemy import Connection, Row, Select, func, insert, select, update
 
-from happycity import BotInfo, Ending
+from happycity import BotInfo, ConfigError, Ending
 from happycity.match import one_line
-from happycity_ladder.entries import ChallengeState, DealKind, RatedDeal, Rating, RatingPoint, Version
+from happycity_ladder.entries import (
+    ActionKind,
+    ChallengeState,
+    DealKind,
+    ModerationAction,
+    RatedDeal,
+    Version,
+)
 from happycity_ladder.leaderboard import Score
-from happycity_tournament.games import BotProfile, FinishedGame
-from happycity_tournament.storage.database import DAMAGED, StoreError
+from happycity_tournament.games import LATEST, BotProfile, FinishedGame
+from happycity_tournament.storage.database import as_json
 from happycity_tournament.storage.schema import (
     games,
     ladder_challenges,
@@ -24,64 +32,85 @@ from happycity_tournament.storage.schema import (
     ladder_scores,
     ladder_seasons,
 )
-from happycity_tournament.storage.store import Store
 
-_ROWS_AT_ONCE = 500
-
-
+_LARGEST = 2**31 - 1
+"""The largest number of anything but an id or a moment."""
 _T = TypeVar("_T")
+_Row = TypeVar("_Row")
 
 
-def entry_of(kind: type[_T], row: Row[Any], **fields: object) -> _T:
+def entry_of(kind: Callable[..., _T], row: Row[Any], **fields: object) -> _T:
     """Read an entry from a row whose columns have the names of its fields, but for those that are given.
 
     Raises:
-        ValueError: the row has no such entry.
+        TypeError, ValueError: the row has no such entry, or a number or a text that no message has room for.
     """
+    as_json(list(row))  # refuses what can't be encoded
+    for name, value in row._mapping.items():
+        if type(value) is int and not 0 <= value <= _LARGEST and not name.endswith(("id", "at")):
+            raise ValueError(f"{name}: {value}")
     entry: _T = _adapter(kind).validate_python({**row._mapping, **fields})
     return entry
 
 
+def readable(read: Callable[[_Row], _T], row: _Row) -> _T | None:
+    """Return what is read from a row; None if it is damaged."""
+    try:
+        return read(row)
+    except (ValueError, TypeError, OverflowError, AttributeError, LookupError, ConfigError):
+        return None
+
+
 def row_of(entry: object, *without: str) -> dict[str, Any]:
     """Return the columns of an entry, but for some."""
-    row: dict[str, Any] = _adapter(type(entry)).dump_python(entry, mode="json", exclude=set(without))
+    kind: Any = type(entry)
+    row: dict[str, Any] = _adapter(kind).dump_python(entry, mode="json", exclude=set(without))
     return row
 
 
+@cache
 def _adapter(kind: Any) -> TypeAdapter[Any]:
-    return _kept_adapter(kind)
-
-
-_kept_adapter = cache(TypeAdapter)
-
-
-def read_entries(store: Store, query: Select[Any], read: Callable[[Row[Any]], _T]) -> Generator[_T]:
-    """Yield what is read from the rows of a query, which takes one transaction.
-
-    Raises:
-        StoreError: the rows, or one of them, can't be read.
-    """
-    with (
-        store.reading() as connection,
-        connection.execute(query.execution_options(yield_per=_ROWS_AT_ONCE)) as rows,
-    ):
-        for row in rows:
-            try:
-                entry = read(row)
-            except (ValueError, TypeError) as error:
-                raise StoreError(store.url, DAMAGED) from error
-            yield entry
+    return TypeAdapter(kind)
 
 
 def version_of(row: Row[Any]) -> Version:
-    """Read a row of `ladder_versions`."""
-    profile = BotProfile(entry_of(BotInfo, row), one_line(row.software))
-    return entry_of(Version, row, profile=profile)
+    """Read a row of `ladder_versions`: one that is damaged without its texts and times, as deals name it."""
+    try:
+        profile = BotProfile(entry_of(BotInfo, row), one_line(row.software))
+        version = entry_of(Version, row, profile=profile)
+        if not 0 <= version.first_at <= version.last_at <= LATEST:
+            raise ValueError("moments of a version")
+    except (ValueError, AttributeError, TypeError):
+        return Version(
+            id=row.id,
+            bot=str(row.bot),
+            owner=str(row.owner),
+            house=bool(row.house),
+            profile=BotProfile(BotInfo()),
+            first_at=0.0,
+            last_at=0.0,
+        )
+    return version
 
 
-def point_of(row: Row[Any]) -> RatingPoint:
-    """Read a row of `ladder_ratings`."""
-    return entry_of(RatingPoint, row, rating=entry_of(Rating, row))
+def action_of(row: Row[Any]) -> ModerationAction:
+    """Read a row of `acts`: one that is damaged without its moment, as whoever is suspended stays so.
+
+    Raises:
+        ValueError: it isn't known what was done.
+    """
+    try:
+        return entry_of(ModerationAction, row)
+    except (ValueError, TypeError):
+        return ModerationAction(
+            id=row.id,
+            at=0.0,
+            organiser=str(row.organiser),
+            kind=ActionKind(row.kind),
+            bot=row.bot,
+            owner=row.owner,
+            text=str(row.text),
+        )
 
 
 def deals_by_game() -> Select[Any]:
@@ -95,17 +124,25 @@ def deals_by_game() -> Select[Any]:
 
 
 def rated_deal_of(rows: Sequence[Any]) -> RatedDeal:
-    """Read a deal from the rows of its games, by rotation."""
+    """Read a deal from the rows of its games, by rotation.
+
+    Raises:
+        LookupError, TypeError, ValueError: there is no such deal.
+    """
     first = rows[0]
     players = len(first.versions)
+    # In rotation r, versions[i] has the seat (i - r) modulo players.
+    places = tuple(
+        tuple(row.places[(index - row.rotation) % players] for index in range(players)) for row in rows
+    )
+    numbers = all(type(number) is int and number > 0 for number in chain(first.versions, *places))
+    if not (numbers and 0 <= first.finished_at <= LATEST):
+        raise ValueError("versions, places and moment of a deal")
     return RatedDeal(
         finished=first.finished,
         finished_at=first.finished_at,
         versions=tuple(first.versions),
-        # In rotation r, versions[i] has the seat (i - r) modulo players.
-        places=tuple(
-            tuple(row.places[(index - row.rotation) % players] for index in range(players)) for row in rows
-        ),
+        places=places,
         id=first.id,
     )
 
@@ -130,7 +167,7 @@ def add_ladder_games(connection: Connection, batch: Sequence[FinishedGame]) -> N
 
 
 def uncount(connection: Connection, act_id: int) -> set[str]:
-    """Take the rated deals that an act has voided out of scores and seasons; return their boards."""
+    """Take the rated deals that an action has voided out of scores and seasons; return their boards."""
     own = ladder_deals.c.act_id == act_id, ladder_deals.c.kind == DealKind.RATED.value
     scores: defaultdict[tuple[int, str, int], Score] = defaultdict(Score)
     deals = Counter[int]()

@@ -36,7 +36,7 @@ class Score:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class LeaderboardLine:
     """One bot on a leaderboard."""
 
     rank: int
@@ -69,7 +69,7 @@ def leaderboard(
     *,
     present: Container[str],
     at: float,
-) -> list[Line]:
+) -> list[LeaderboardLine]:
     """Return the leaderboard of a board: ranked bots, then provisional, then inactive ones.
 
     Each part is in the order of the lower ends of the intervals, so that a bot can't gain by being uncertain,
@@ -85,7 +85,7 @@ def leaderboard(
     lines = []
     for bot, own in by_bot.items():
         newest, last_at = own[-1], max(version.last_at for version in own)
-        line = Line(
+        line = LeaderboardLine(
             rank=0,
             version=newest,
             rating=ratings[newest.id],

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate, islice
+from itertools import accumulate
 
 import numpy as np
 
 from happycity.rules.shuffling import shuffled
 from happycity_ladder.beliefs import Beliefs
+from happycity_ladder.entries import DealKind, NewDeal
 from happycity_ladder.ladder_config import Board, LadderConfig
 from happycity_tournament.ratings.columns import Flags, Floats, Ints
 from happycity_tournament.ratings.statistics import ELO_PER_LOGIT
@@ -43,19 +44,14 @@ class Entrant:
     """Rated deals that it has begun today, by board."""
 
 
-@dataclass(frozen=True, slots=True)
-class Lineup:
-    """A deal to be played."""
-
-    board: str
-    versions: tuple[int, ...]
-    """By seat of the first game."""
-    wanted_by: int | None = None
-    """The version whose owner asked for it."""
+def next_pairing(entrants: Sequence[Entrant], *, now: float) -> float | None:
+    """Return when there may be more deals to begin although nothing has changed; None: never."""
+    times = [entrant.waiting_since + PATIENCE for entrant in entrants if entrant.room and not entrant.house]
+    return min((time for time in times if time > now), default=None)
 
 
-class Pairing:
-    """Chooses rated deals.
+class PairingRound:
+    """Chooses the rated deals that begin now.
 
     A table begins with the bot whose owner asked for deals, that has waited for too long, or that is known
     least. Its opponents are likely to be those of nearly the same rating, and among these the less known
@@ -64,45 +60,6 @@ class Pairing:
     A guest begins at most its quota of a day. Of that, one whose rating is exact begins only a share for its
     own sake or for bots whose ratings are exact too: the rest is for those that are known less.
     """
-
-    def __init__(self, config: LadderConfig) -> None:
-        self._config = config
-        self.sated = frozenset[int]()
-        """The versions with room that had no deal left for their own sake today, at the last `lineups`."""
-
-    def lineups(
-        self,
-        entrants: Sequence[Entrant],
-        beliefs: Mapping[str, Beliefs],
-        *,
-        now: float,
-        rng: random.Random,
-        limit: int,
-    ) -> list[Lineup]:
-        """Return deals to begin now, the most urgent one first; each leaves its bots less room.
-
-        Args:
-            entrants: all bots that are connected, those without room too.
-            beliefs: the ratings, by board.
-            now: Unix time.
-            rng: decides where chance does.
-            limit: the number of deals at most.
-        """
-        call = _Call(self._config, entrants, beliefs, now=now, rng=rng)
-        lineups = list(islice(call.lineups(), max(0, limit)))
-        self.sated = call.sated()
-        return lineups
-
-    def next_call(self, entrants: Sequence[Entrant], *, now: float) -> float | None:
-        """Return when `lineups` may return more although nothing has changed; None: never."""
-        times = [
-            entrant.waiting_since + PATIENCE for entrant in entrants if entrant.room and not entrant.house
-        ]
-        return min((time for time in times if time > now), default=None)
-
-
-class _Call:
-    """One call of the pairing: who has room still, and what is known of them."""
 
     def __init__(
         self,
@@ -113,11 +70,14 @@ class _Call:
         now: float,
         rng: random.Random,
     ) -> None:
+        """Begin with all bots that are connected, those without room too, and the ratings by board.
+
+        `now` is Unix time, and `rng` decides where chance does.
+        """
         self._config = config
         self._boards = boards = config.boards
         self._present = sum(not entrant.house for entrant in entrants)
         self._entrants = [entrant for entrant in entrants if entrant.room > 0]
-        self._beliefs = beliefs
         self._now = now
         self._rng = rng
         self._joints = {
@@ -146,15 +106,16 @@ class _Call:
         since = [each.waiting_since for each in self._entrants]
         self._by_time = sorted(range(len(since)), key=lambda index: (since[index], index))
 
-    def lineups(self) -> Iterator[Lineup]:
-        """Yield lineups as long as there is somebody for whom to make one."""
-        failed: set[int] = set()
-        while (head := self._head(failed)) is not None:
-            lineup = self._lineup(head)
-            if lineup is None:
+    def deals(self, limit: int) -> list[NewDeal]:
+        """Return up to `limit` deals, the most urgent one first; each leaves its bots less room."""
+        deals, failed = list[NewDeal](), set[int]()
+        while len(deals) < limit and (head := self._head(failed)) is not None:
+            deal = self._deal(head)
+            if deal is None:
                 failed.add(head)
             else:
-                yield lineup
+                deals.append(deal)
+        return deals
 
     def _head(self, failed: set[int]) -> int | None:
         """Return for whom to make up a table next."""
@@ -171,10 +132,10 @@ class _Call:
         free = set(waiting)
         return next((index for index in self._by_need if index in free), None)
 
-    def sated(self) -> frozenset[int]:
+    def quota_used(self) -> frozenset[str]:
         """Return the guests with room that have no deal left for their own sake on any board."""
         guests = np.flatnonzero((self._room > 0) & ~self._house)
-        return frozenset(self._entrants[index].version for index in np.setdiff1d(guests, self._waiting()))
+        return frozenset(self._entrants[index].bot for index in np.setdiff1d(guests, self._waiting()))
 
     def _may_begin(self, board: Board) -> Flags:
         """Return who has a deal on a board left today; bots of the house have no quota."""
@@ -196,7 +157,7 @@ class _Call:
         wants = np.any([self._wants_to_begin(board) for board in self._boards], axis=0)
         return np.flatnonzero((self._room > 0) & ~self._house & wants)
 
-    def _lineup(self, head: int) -> Lineup | None:
+    def _deal(self, head: int) -> NewDeal | None:
         """Make up a table; None if there is nobody to play with."""
         for board in self._boards_for(head):
             members = self._members(head, board)
@@ -209,8 +170,14 @@ class _Call:
         wanted = self._wanted[head].get(board.name, 0) > 0
         if wanted:
             self._wanted[head][board.name] -= 1
-        versions = shuffled((self._entrants[index].version for index in members), self._rng)
-        return Lineup(board.name, tuple(versions), self._entrants[head].version if wanted else None)
+        entrants = [self._entrants[index] for index in shuffled(members, self._rng)]
+        return NewDeal(
+            board=board.name,
+            kind=DealKind.RATED,
+            versions=tuple(each.version for each in entrants),
+            bots=tuple(each.bot for each in entrants),
+            wanted_by=self._entrants[head].bot if wanted else None,
+        )
 
     def _boards_for(self, head: int) -> list[Board]:
         """Return the boards on which it has deals left: those asked for, then others as drawn by weight."""

@@ -16,11 +16,10 @@ from pydantic import ValidationError
 from happycity import BotInfo, ConfigError
 from happycity.records.record import Json
 from happycity.runtime.parallel import in_processes
-from happycity_ladder.act_store import ActStore
-from happycity_ladder.entries import Deal, DealKind, Season, Version
+from happycity_ladder.book import Book, line_row
+from happycity_ladder.entries import DealKind, LadderDeal, Season, Version
 from happycity_ladder.ladder_config import LadderConfig, deal_seed, season_secret
 from happycity_ladder.ladder_rows import add_scores, rated_deal_of, row_of
-from happycity_ladder.ladder_store import LadderStore, line_row
 from happycity_ladder.leaderboard import Score, leaderboard
 from happycity_ladder.rater import Rater
 from happycity_tournament.games import BotProfile, FinishedGame
@@ -65,7 +64,7 @@ def publish_season(store: Store, season_id: int, folder: Path, *, processes: int
         VerificationError: the leaderboards don't follow from the games.
         StoreError: the store can't be read.
     """
-    ladder = LadderStore(store)
+    ladder = Book(store)
     seasons = [season for season in ladder.closed_seasons() if season.id <= season_id]
     if not seasons or seasons[-1].id != season_id:
         raise ConfigError(f"SEASON: {season_id} is not a season of this ladder that has ended")
@@ -76,7 +75,7 @@ def publish_season(store: Store, season_id: int, folder: Path, *, processes: int
         if (after and deal.id < after.first_deal) or deal.deal_seed in seeds:
             text = f"deal {deal.id} of it is still played, and its cards are secret; try later"
             raise ConfigError(f"SEASON: {text}")
-    acts = [row_of(act, "owner") for act in ActStore(store).newest(None)[::-1] if act.at <= ended_at]
+    acts = [row_of(act, "owner") for act in ladder.actions(None)[::-1] if act.at <= ended_at]
     versions = ladder.versions({version for deal in deals for version in deal.versions})
     known = {
         **_commitment(ladder, seasons[-1]).json(),
@@ -102,14 +101,14 @@ def _fields(entry: object, names: Collection[str]) -> Json:
     return {name: value for name, value in row_of(entry).items() if name in names}
 
 
-def _commitment(ladder: LadderStore, season: Season) -> Commitment:
+def _commitment(ladder: Book, season: Season) -> Commitment:
     """Return what was committed to at the start of a season, with its secret."""
     committed = json.loads(season.commitment)
     seed, salt = season_secret(ladder.secret(), season.id)
     return Commitment(seed=seed, salt=salt, config=committed["config"], engine=committed["engine"])
 
 
-def _lines(ladder: LadderStore, deals: Sequence[Deal], acts: Collection[int]) -> Iterator[bytes]:
+def _lines(ladder: Book, deals: Sequence[LadderDeal], acts: Collection[int]) -> Iterator[bytes]:
     """Yield a line for each deal; those voided by other acts than these are not voided yet."""
     for deal in deals:
         games = ladder.games_of([deal.id])[deal.id]

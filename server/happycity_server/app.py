@@ -334,7 +334,7 @@ class _Components:
         await self.health.enter_graceful_shutdown()
         self.tournaments.interrupt_all()
         if self.ladder is not None:
-            self.ladder.interrupt()
+            self.ladder.stop_starting()
         # In reverse order, each also if one before it fails.
         async with running(self._void_when_forced(force)), AsyncExitStack() as last:
             last.push_async_callback(self.requests.wait_closed)
@@ -366,9 +366,9 @@ def _hosting(
     from happycity_server.hosting.service import HostingService  # noqa: PLC0415 - likewise
 
     hosting = Hosting(settings, settings.hosted, server)
-    hosting.is_fixed, tournaments.digest_of = tournaments.fixes, hosting.digest_of
+    hosting.is_pinned, tournaments.digest_of = tournaments.fixes, hosting.digest_of
     places.lobby.is_hosted = hosting.is_hosted
-    hosting.on_change, places.workers.on_used = places.workers.host, hosting.used.extend
+    hosting.on_change, places.workers.on_used = places.workers.host, hosting.usage_reports.extend
     service = HostingService(hosting, house=house, now=server.gate.authenticator.now)
     add_HostingServiceServicer_to_server(service, server.grpc)
     return service

@@ -94,6 +94,20 @@ def test_the_tables_have_each_part_of_a_package(package: str) -> None:
     assert sorted(listed) == sorted(layers)
 
 
+def test_the_stages_of_a_hosted_bot_are_names_in_the_code() -> None:
+    """There are at most eight, each a function or a method, in the order in which the text has them."""
+    (way,) = re.findall(r"^- \*\*A hosted bot\*\*.*?\.\n", ARCHITECTURE, re.MULTILINE | re.DOTALL)
+    stages = [re.match(r"[\s\w,:*-]*`(?:(\w+)\.)?(\w+)`", stage) for stage in way.split("->")]
+    assert 0 < len(stages) <= 8
+    packages = (folders()["happycity_server"], folders()["happycity_tournament"])
+    sources = [path.read_text("utf-8") for folder in packages for path in folder.rglob("*.py")]
+    for stage in stages:
+        assert stage is not None
+        owner, name = stage.groups()
+        homes = [source for source in sources if owner is None or f"\nclass {owner}" in source]
+        assert any(f"def {name}(" in home for home in homes), name
+
+
 def test_hosted_bots_can_import_what_the_sdk_imports() -> None:
     """The sandbox shows them the SDK and reference bots with all packages that these are made of."""
     needed = {"happycity_client", "happycity_bots", "happycity_bridge"}

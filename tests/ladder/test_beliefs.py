@@ -12,7 +12,7 @@ from tools.benchmarks.ladder_year import draw_deals
 from happycity_ladder import beliefs as beliefs_module
 from happycity_ladder.beliefs import PRESENT_DAYS, SEASON_ERROR, Beliefs
 from happycity_ladder.deal_likelihood import DealLikelihood
-from happycity_ladder.entries import NO_TIE, RatedDeal, Rating
+from happycity_ladder.entries import UNANCHORED_GAP, RatedDeal, Rating
 from happycity_ladder.ladder_config import LadderConfig
 from happycity_tournament.ratings.columns import Floats
 from happycity_tournament.ratings.statistics import ELO_PER_LOGIT
@@ -119,7 +119,9 @@ def test_wins_and_losses_tie_a_version_to_the_anchor() -> None:
     beliefs = entered(2, 3)
 
     def tied() -> str:
-        return "".join(str(version) for version in (1, 2, 3, 4) if beliefs.rating(version, 1.0).gap < NO_TIE)
+        return "".join(
+            str(version) for version in (1, 2, 3, 4) if beliefs.rating(version, 1.0).gap < UNANCHORED_GAP
+        )
 
     beliefs.add(deal(1, (2, 1), [(1, 2), (1, 2)]))
     beliefs.add(deal(2, (3, 4), [(1, 2), (2, 1)]))

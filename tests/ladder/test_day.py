@@ -11,7 +11,7 @@ from happycity_ladder.beliefs import Beliefs
 from happycity_ladder.entries import RatedDeal
 from happycity_ladder.ladder_config import LadderConfig, Quotas
 from happycity_ladder.leaderboard import is_provisional
-from happycity_ladder.pairing import Entrant, Pairing
+from happycity_ladder.pairing import Entrant, PairingRound
 from happycity_tournament.ratings.statistics import ELO_PER_LOGIT
 
 DAY = 86400.0
@@ -38,18 +38,16 @@ class Day:
 
     def play(self) -> int:
         """Play the day; return the number of its games."""
-        pairing, lot = Pairing(self.config), random.Random(1)
+        lot = random.Random(1)
         for bot in HOUSE:
             self.beliefs.enter(bot, 0.0, house=True, anchor=bot == 1)
         for tick in range(1, int(DAY / self._tick)):
             now = tick * self._tick
             entrants = [self._entrant(bot) for bot in self.elos if bot < self.newcomer or now >= DAY / 2]
-            limit = self.config.deals_at_once
-            lineups = pairing.lineups(
-                entrants, {self.board.name: self.beliefs}, now=now, rng=lot, limit=limit
-            )
-            if lineups:
-                self._rate([lineup.versions for lineup in lineups], now)
+            beliefs = {self.board.name: self.beliefs}
+            pairing = PairingRound(self.config, entrants, beliefs, now=now, rng=lot)
+            if deals := pairing.deals(self.config.deals_at_once):
+                self._rate([deal.versions for deal in deals], now)
             rating = self.beliefs.rating(self.newcomer, now)
             if not self.ranked_after and rating.deals and not is_provisional(rating, self.config):
                 self.ranked_after = now - DAY / 2

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from happycity import BotInfo
-from happycity_ladder.entries import NO_TIE, Rating, Version
+from happycity_ladder.entries import UNANCHORED_GAP, Rating, Version
 from happycity_ladder.ladder_config import LadderConfig
 from happycity_ladder.leaderboard import Score, is_provisional, leaderboard
 from happycity_tournament.games import BotProfile
@@ -52,7 +52,12 @@ def test_order_is_ranked_provisional_inactive() -> None:
 
 def test_a_wide_gap_asks_for_a_smaller_error() -> None:
     """Few results say how wide it is; without wins and losses that tie it to the anchor none is enough."""
-    for gap, error, provisional in [(300, 50, False), (600, 7, True), (600, 6, False), (NO_TIE, 1, True)]:
+    for gap, error, provisional in [
+        (300, 50, False),
+        (600, 7, True),
+        (600, 6, False),
+        (UNANCHORED_GAP, 1, True),
+    ]:
         assert is_provisional(replace(rating(1500, error), gap=gap), CONFIG) is provisional
 
 

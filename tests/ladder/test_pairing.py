@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from happycity_ladder.beliefs import Beliefs, Joint
+from happycity_ladder.entries import NewDeal
 from happycity_ladder.ladder_config import Board, LadderConfig
-from happycity_ladder.pairing import PATIENCE, Entrant, Lineup, Pairing
+from happycity_ladder.pairing import PATIENCE, Entrant, PairingRound, next_pairing
 
 NOW = 1_000.0
 
@@ -54,10 +55,10 @@ def lineups_of(
     known: Mapping[int, tuple[float, float]] | None = None,
     seed: int = 1,
     limit: int = 100,
-) -> list[Lineup]:
+) -> list[NewDeal]:
     config = LadderConfig(boards=tuple(boards))
     beliefs = {board.name: Known(board.players, config, known or {}) for board in boards}
-    return Pairing(config).lineups(entrants, beliefs, now=NOW, rng=random.Random(seed), limit=limit)
+    return PairingRound(config, entrants, beliefs, now=NOW, rng=random.Random(seed)).deals(limit)
 
 
 @settings(max_examples=40)
@@ -116,9 +117,9 @@ def test_a_few_free_bots_wait_for_more() -> None:
     """Four bots that have just played don't play each other again at once while many others are busy."""
     free, busy = [guest(number) for number in range(4)], [guest(number, room=0) for number in range(10, 60)]
     assert lineups_of(free + busy) == []
-    assert Pairing(LadderConfig()).next_call(free + busy, now=NOW) == NOW + PATIENCE
+    assert next_pairing(free + busy, now=NOW) == NOW + PATIENCE
     assert len(lineups_of(free)) == 1
-    assert Pairing(LadderConfig()).next_call([*busy, house(101)], now=NOW) is None
+    assert next_pairing([*busy, house(101)], now=NOW) is None
 
 
 @settings(max_examples=20)
@@ -127,11 +128,12 @@ def test_the_next_call_makes_a_table(since: float) -> None:
     entrants = [guest(number, waiting_since=since) for number in range(4)]
     entrants += [guest(number, room=0) for number in range(10, 60)]
     config = LadderConfig()
-    pairing, beliefs = Pairing(config), {"4-family": Beliefs(4, config)}
-    time = pairing.next_call(entrants, now=since)
+    beliefs = {"4-family": Beliefs(4, config)}
+    time = next_pairing(entrants, now=since)
     assert time is not None
     for now, tables in ((since, 0), (time, 1)):
-        assert len(pairing.lineups(entrants, beliefs, now=now, rng=random.Random(1), limit=9)) == tables
+        pairing = PairingRound(config, entrants, beliefs, now=now, rng=random.Random(1))
+        assert len(pairing.deals(9)) == tables
 
 
 def test_a_lone_guest_plays_the_house() -> None:
@@ -192,7 +194,7 @@ def test_what_owners_ask_for_comes_first() -> None:
     entrants = [guest(number, waiting_since=NOW - 50) for number in range(1, 20)]
     entrants.append(guest(20, room=3, wanted={"3-family": 2}))
     lineups = lineups_of(entrants, boards=boards)
-    assert [lineup.wanted_by for lineup in lineups[:3]] == [20, 20, None]
+    assert [lineup.wanted_by for lineup in lineups[:3]] == ["bot20", "bot20", None]
     assert [lineup.board for lineup in lineups[:2]] == ["3-family"] * 2
     assert all(lineup.wanted_by is None for lineup in lineups[2:])
 

@@ -14,7 +14,7 @@ from tests.tournament.proof.test_publication import Forger
 
 from happycity import ConfigError
 from happycity.ladder.v1beta1 import ladder_service_pb2 as pb
-from happycity_ladder.ladder_store import LadderStore
+from happycity_ladder.book import Book
 from happycity_ladder.season_proof import SEASON_FILE, publish_season, verify_season
 from happycity_tournament.storage.store import Store
 
@@ -149,9 +149,9 @@ def test_deal_that_is_still_played_keeps_its_cards(
 ) -> None:
     """The seed of a season would tell them, also where a later deal repeats them for a comparison."""
     with Store.existing(played.arena.url) as store:
-        (first, *_) = LadderStore(store).finished_deals(1)
+        (first, *_) = Book(store).finished_deals(1)
         for number in (first.id, 1000):
             opened = {number: (replace(first, id=number), frozenset[int]())}
-            monkeypatch.setattr(LadderStore, "open_deals", lambda _, opened=opened: opened)
+            monkeypatch.setattr(Book, "open_deals", lambda _, opened=opened: opened)
             with pytest.raises(ConfigError, match=f"SEASON: deal {number} of it is still played"):
                 publish_season(store, 1, tmp_path / "early", processes=1)

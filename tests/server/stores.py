@@ -11,10 +11,9 @@ from tests.tournament.leagues import START, League
 from happycity import BotInfo
 from happycity.runtime.tokens import Invitation, Role, StoredTokens, Token, new_token
 from happycity_ladder.beliefs import Beliefs
+from happycity_ladder.book import Book
 from happycity_ladder.entries import DealKind, RatedDeal
 from happycity_ladder.ladder_config import LadderConfig
-from happycity_ladder.ladder_store import LadderStore
-from happycity_ladder.rating_store import RatingStore
 from happycity_server.access.token_file import new_invitation
 from happycity_tournament.config import TournamentState
 from happycity_tournament.games import BotProfile
@@ -111,7 +110,7 @@ def _add_tournaments(store: Store, count: int) -> None:
 
 def _add_versions(store: Store, count: int) -> None:
     """Add versions of the ladder that are rated, with a history."""
-    ladder, config = LadderStore(store), LadderConfig()
+    ladder, config = Book(store), LadderConfig()
     now = START + 86400.0
     season = ladder.open_season(START, {})
     ladder.enter_version("greedy", BotProfile(BotInfo(version="1")), START, owner="", house=True)
@@ -167,7 +166,7 @@ def _add_versions(store: Store, count: int) -> None:
         connection.execute(
             insert(ladder_scores), [{**score, "version_id": version} for version in range(2, count + 2)]
         )
-    RatingStore(store).keep_beliefs(BOARD, count, beliefs.dump())
+    Book(store).keep_beliefs(BOARD, count, beliefs.dump())
 
 
 def _add_tokens(made: Stored, count: int) -> None:

@@ -27,7 +27,7 @@ from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
 from happycity.tournament.v1beta1.tournament_service_pb2_grpc import TournamentServiceStub
 from happycity.v1.match_service_pb2 import ListMatchesRequest, ListMatchesResponse
 from happycity.v1.match_service_pb2_grpc import MatchServiceStub
-from happycity_ladder.ladder_store import LadderStore
+from happycity_ladder.book import Book
 from happycity_server.access.roles import LONG_CALLS
 from happycity_server.play.clock import OVERLOAD_SECONDS
 from happycity_tournament.games import BotProfile
@@ -74,7 +74,7 @@ def server_in(folder: Path) -> Iterator[ServerProcess]:
     """Run an open server with a ladder while the context lasts."""
     with Store.create(f"sqlite:///{folder}/games.sqlite") as store:
         for bot in ("anna", "ben"):
-            LadderStore(store).enter_version(bot, BotProfile(BotInfo(version="1")), 0.0, owner=bot)
+            Book(store).enter_version(bot, BotProfile(BotInfo(version="1")), 0.0, owner=bot)
     (folder / "ladder.toml").write_text(LADDER)
     with server_process(folder, *FLAGS, "--ladder", f"{folder}/ladder.toml") as process:
         yield process

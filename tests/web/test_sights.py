@@ -34,7 +34,7 @@ from happycity.records.random_games import movers_rng, record_random_game
 from happycity.records.record import dumps, metrics_json
 from happycity.runtime.tokens import Role
 from happycity_ladder import entries
-from happycity_ladder.ladder_store import LadderStore
+from happycity_ladder.book import Book
 from happycity_mcp.tools import Tools
 from happycity_server.access.roles import ROLES, Visitor
 from happycity_server.app import Clocks
@@ -125,7 +125,7 @@ class Builder:
 
     def __init__(self, store: Store, world: World) -> None:
         self._store, self._world = store, world
-        self._ladder = LadderStore(store)
+        self._ladder = Book(store)
         self._ladder.open_season(10.0)
         said = BotProfile(BotInfo(version="1"), "sdk/1")
         self._versions = [self._ladder.enter_version(bot, said, 11.0, owner=bot).id for bot in BOTS]

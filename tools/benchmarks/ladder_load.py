@@ -39,8 +39,8 @@ from happycity_client import Settings, play, run_until_stopped
 from happycity_ladder.entries import DealKind, Rating
 from happycity_ladder.ladder_config import LadderConfig
 from happycity_server.config import LogFormat
-from happycity_server.ladder.ratings import Ratings
-from happycity_server.ladder.stored import StoredLadder
+from happycity_server.ladder.ratings import LadderRatings
+from happycity_server.ladder.served_book import ServedBook
 from happycity_server.process.logs import configure
 from happycity_tournament.storage.async_store import AsyncStore
 from happycity_tournament.storage.backup import back_up
@@ -76,11 +76,11 @@ BRIDGED = ("bash", str(CLIENTS / "examples/bash/first.sh"))
 PAGE = 200
 """Entries of a page."""
 SAME_ELO = 1e-6
-"""Ratings that differ by less are the same: sums may be made in another order after a restart."""
+"""LadderRatings that differ by less are the same: sums may be made in another order after a restart."""
 
 
 Known = dict[tuple[str, int], Rating]
-"""Ratings by board and version."""
+"""LadderRatings by board and version."""
 WAIT_SECONDS = 60.0
 """How long a server that is killed may be away."""
 KINDS = ("greedy", "random")
@@ -196,7 +196,7 @@ async def _ratings_of(url: str, config: Path) -> Known:
     ladder = LadderConfig.read(config)
     with Store.create(url) as store:
         async with AsyncStore(store) as async_store:
-            ratings = Ratings(StoredLadder(ladder, async_store, time.time))
+            ratings = LadderRatings(ServedBook(ladder, async_store, time.time))
             await ratings.load()
             await ratings.catch_up()
             found = {

@@ -18,7 +18,7 @@ from happycity_ladder.beliefs import Beliefs
 from happycity_ladder.entries import RatedDeal
 from happycity_ladder.ladder_config import Board, LadderConfig
 from happycity_ladder.leaderboard import is_provisional
-from happycity_ladder.pairing import Entrant, Pairing
+from happycity_ladder.pairing import Entrant, PairingRound
 from happycity_tournament.ratings.columns import Floats, Ints
 from happycity_tournament.ratings.likelihood import places_of
 from happycity_tournament.ratings.statistics import ELO_PER_LOGIT
@@ -102,7 +102,6 @@ class Simulation:
         self._config = LadderConfig(boards=(board,), anchor_elo=0.0)
         self.beliefs = Beliefs(world.players, self._config)
         self._board = board.name
-        self._pairing = Pairing(self._config)
         self._rng, self._lot = np.random.default_rng(seed), random.Random(seed)
         self._bots = list(self._make_bots())
         self._by_version: dict[int, Bot] = {}
@@ -180,12 +179,11 @@ class Simulation:
             for number, bot in enumerate(self._bots)
             if bot.version
         ]
-        lineups = self._pairing.lineups(
-            entrants, {self._board: self.beliefs}, now=now, rng=self._lot, limit=limit
-        )
-        for lineup in lineups:
-            self._playing.append(lineup.versions)
-            for version in lineup.versions:
+        beliefs = {self._board: self.beliefs}
+        pairing = PairingRound(self._config, entrants, beliefs, now=now, rng=self._lot)
+        for deal in pairing.deals(limit):
+            self._playing.append(deal.versions)
+            for version in deal.versions:
                 self._by_version[version].playing += 1
 
     def _finish(self, now: float) -> None:

@@ -33,11 +33,11 @@ import numpy as np
 from happycity import BotInfo, Config, Deal, SeatResult, VoidReason
 from happycity.records.random_games import record_random_game
 from happycity.runtime.event_loop import run
+from happycity_ladder.book import Book
 from happycity_ladder.entries import DealKind, NewDeal
 from happycity_ladder.ladder_config import LadderConfig
-from happycity_ladder.ladder_store import LadderStore
-from happycity_server.ladder.ratings import Ratings
-from happycity_server.ladder.stored import StoredLadder
+from happycity_server.ladder.ratings import LadderRatings
+from happycity_server.ladder.served_book import ServedBook
 from happycity_tournament.config import RandomRounds, TournamentConfig
 from happycity_tournament.games import BotProfile, FinishedGame, Fixture
 from happycity_tournament.play.progress import TournamentStatus
@@ -173,7 +173,7 @@ class Growing:
     def __init__(self, store: Store, games: int) -> None:
         self.games = 0
         self._store = store
-        self._ladder = LadderStore(store)
+        self._ladder = Book(store)
         self._ladder.open_season(0.0)
         self._results = cycle(list(finished_games(League(spread(20, 150)), SEATS, 1000)))
         self._second = YEAR / games
@@ -245,7 +245,7 @@ def ladder(given: argparse.Namespace, folder: Path) -> None:
 async def _rate_deals(store: Store) -> None:
     """Rate all deals that are not rated yet, and keep the ratings and their history."""
     async with AsyncStore(store) as async_store:
-        ratings = Ratings(StoredLadder(LadderConfig(), async_store, lambda: YEAR))
+        ratings = LadderRatings(ServedBook(LadderConfig(), async_store, lambda: YEAR))
         await ratings.load()
         await ratings.catch_up()
         await ratings.save()

@@ -23,7 +23,7 @@ from happycity_tournament.cli.json import write_json
 from happycity_tournament.cli.tables import moment_text
 from happycity_tournament.client.connection import Connection, call_server
 from happycity_tournament.client.run_folder import RemoteServer
-from happycity_tournament.hosted.submissions import parts_of
+from happycity_tournament.hosted.submissions import HostedBot, parts_of
 
 BOT_FILE = "bot.toml"
 POLL_SECONDS = 1.0
@@ -60,9 +60,9 @@ class BotFile(CommandSettings):
         return own
 
     @property
-    def message(self) -> pb.HostedBot:
+    def hosted_bot(self) -> HostedBot:
         """What is submitted, without its files."""
-        return pb.HostedBot(**self.model_dump(exclude={"files"}))
+        return HostedBot(**self.model_dump(exclude={"files"}))
 
     def paths(self, folder: Path) -> list[Path]:
         """Return the files that are submitted, each once; ConfigError if one is not a plain file inside."""
@@ -96,7 +96,7 @@ def submit_bot(server: str | None, folder: Path, act: SubmitAction, *, wait: boo
         if act == "withdraw":
             return await at.call(at.hosting.WithdrawSubmission, pb.WithdrawSubmissionRequest(bot=bot.name))
         if act == "submit":
-            sent = await at.call(at.hosting.Submit, parts_of(bot.message, folder, paths))
+            sent = await at.call(at.hosting.Submit, parts_of(bot.hosted_bot, folder, paths))
             size = f"{plural(sent.files, 'file')}, {sent.bytes:,} bytes"
             remark(f"{bot.name} {sent.digest[:12]}: submitted {size}")
             named.digest = sent.digest

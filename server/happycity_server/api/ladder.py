@@ -20,19 +20,19 @@ from happycity.wire.match import (
 )
 from happycity.wire.messages import config_message
 from happycity_ladder.entries import (
-    Act,
-    ActKind,
+    ActionKind,
     Challenge,
     ChallengeState,
-    Deal,
     DealKind,
     DealState,
+    LadderDeal,
+    ModerationAction,
     Rating,
     Season,
     Version,
 )
 from happycity_ladder.ladder_config import LadderConfig
-from happycity_ladder.leaderboard import Line, is_provisional
+from happycity_ladder.leaderboard import LeaderboardLine, is_provisional
 from happycity_server.access.roles import check_name, principal, request_key, viewer
 from happycity_server.access.token_file import TokenFile, rename_owner
 from happycity_server.api.access import token_refusals
@@ -53,8 +53,8 @@ MAX_ACT_DEALS = 1000
 """Deals that one act names."""
 _DAY = 86400.0
 _KINDS = {kind: pb.DealKind.Value(f"DEAL_KIND_{kind.name}") for kind in DealKind}
-_ACTS = {kind: pb.ActKind.Value(f"ACT_KIND_{kind.name}") for kind in ActKind}
-_TO_OWNERS = frozenset({ActKind.RENAME, ActKind.DELETE})
+_ACTS = {kind: pb.ActKind.Value(f"ACT_KIND_{kind.name}") for kind in ActionKind}
+_TO_OWNERS = frozenset({ActionKind.RENAME, ActionKind.DELETE})
 _STATES = {state: pb.ChallengeState.Value(f"CHALLENGE_STATE_{state.name}") for state in ChallengeState}
 
 
@@ -98,7 +98,7 @@ class LadderService(LadderServiceServicer):
             failure_policy=failure_policy_message(config.policy),
             season=_season(await reader.season(), config),
             bots_connected=len(ladder.presence.versions.keys() - ladder.house),
-            bots=await reader.stored.read(reader.stored.entries.bots),
+            bots=await reader.book.read(reader.book.bots),
             deals_running=len(ladder.deals),
             longest_wait=duration_message(ladder.presence.longest_wait()),
             ratings_behind=ladder.ratings.behind,
@@ -134,7 +134,7 @@ class LadderService(LadderServiceServicer):
         with within("bot"):
             bot = check_bot_spelling(request.bot)
         board = board_named(config, request.board)
-        versions = await reader.stored.read(reader.stored.entries.versions_of, bot)
+        versions = await reader.book.read(reader.book.versions_of, bot)
         if not versions:
             raise not_in_ladder("bot", bot)
         ratings = await reader.ratings([version.id for version in versions])
@@ -163,17 +163,22 @@ class LadderService(LadderServiceServicer):
     ) -> pb.ListLadderDealsResponse:
         """List deals, newest first."""
         reader = self._ladder()
-        entries, config, read = reader.stored.entries, reader.ladder.config, reader.stored.read
+        book, config, read = reader.book, reader.ladder.config, reader.book.read
         query = ListQuery(
             request,
             board=lambda name: board_named(config, name).name,
             kind=lambda number: entry_of(_KINDS, number, "kind"),
         )
-        found = await read(entries.deals, query.limit, query.before_id, **query.filters)
+        found = await read(book.deals, query.limit, query.before_id, **query.filters)
         listed, token = query.cut({deal.id: deal for deal in found})
-        deals = [deal for deal in listed if sight_of_deal(viewer(), _play(deal)) is not Sight.NOTHING]
-        games = await read(entries.games_of, [deal.id for deal in deals])
-        versions = await read(entries.versions, {version for deal in deals for version in deal.versions})
+        versions = await read(book.versions, {version for deal in listed for version in deal.versions})
+        deals = [
+            deal
+            for deal in listed
+            if sight_of_deal(viewer(), _play(deal)) is not Sight.NOTHING
+            and versions.keys() >= set(deal.versions)  # else its row is damaged
+        ]
+        games = await read(book.games_of, [deal.id for deal in deals])
         present = reader.ladder.presence.version_ids
         return pb.ListLadderDealsResponse(
             deals=[_deal(deal, games[deal.id], versions, present) for deal in deals],
@@ -193,7 +198,7 @@ class LadderService(LadderServiceServicer):
     async def ListSeasons(self, request: pb.ListSeasonsRequest, context: object) -> pb.ListSeasonsResponse:
         """List seasons, newest first."""
         reader, query = self._ladder(), ListQuery(request)
-        found = await reader.stored.read(reader.stored.entries.seasons, query.limit, query.before_id)
+        found = await reader.book.read(reader.book.seasons, query.limit, query.before_id)
         seasons, token = query.cut({season.id: season for season in found})
         messages = [_season(season, reader.ladder.config) for season in seasons]
         return pb.ListSeasonsResponse(seasons=messages, next_page_token=token)
@@ -236,12 +241,12 @@ class LadderService(LadderServiceServicer):
     ) -> pb.ListChallengesResponse:
         """List challenges, newest first."""
         reader = self._ladder()
-        stored, read = reader.stored.challenges, reader.stored.read
+        book, read = reader.book, reader.book.read
         query = ListQuery(request, state=lambda number: [entry_of(_STATES, number, "state")])
         states, bot = query.filters.get("state"), query.filters.get("bot")
-        found = await read(stored.newest, query.limit, query.before_id, states=states, of_or_to=bot)
+        found = await read(book.challenges, query.limit, query.before_id, states=states, of_or_to=bot)
         challenges, token = query.cut({challenge.id: challenge for challenge in found})
-        counts = await read(stored.deals, [challenge.id for challenge in challenges])
+        counts = await read(book.deals_of_challenges, [challenge.id for challenge in challenges])
         return pb.ListChallengesResponse(
             challenges=[_challenge(challenge, counts[challenge.id][0]) for challenge in challenges],
             next_page_token=token,
@@ -258,8 +263,8 @@ class LadderService(LadderServiceServicer):
         """Do what an organiser wants."""
         ladder, kind = self._ladder().ladder, entry_of(_ACTS, request.kind, "kind")
         token = principal().token
-        act = Act(
-            at=ladder.stored.clock(),
+        act = ModerationAction(
+            at=ladder.book.clock(),
             organiser="" if token is None else token.name,
             kind=kind,
             bot=request.bot or None,
@@ -277,14 +282,15 @@ class LadderService(LadderServiceServicer):
             return renamed > 0
 
         with token_refusals():
-            stored = await ladder.perform(act, request.deal_ids, new_owner, rename_elsewhere=rename_elsewhere)
+            stored = await ladder.moderate(
+                act, request.deal_ids, new_owner, rename_elsewhere=rename_elsewhere
+            )
         return _act(stored)
 
     async def ListActs(self, request: pb.ListActsRequest, context: object) -> pb.ListActsResponse:
         """List the acts of organisers, newest first."""
         reader, query = self._ladder(), ListQuery(request)
-        newest = reader.stored.acts.newest
-        found = await reader.stored.read(newest, query.limit, query.before_id, **query.filters)
+        found = await reader.book.read(reader.book.actions, query.limit, query.before_id, **query.filters)
         acts, token = query.cut({act.id: act for act in found})
         return pb.ListActsResponse(acts=map(_act, acts), next_page_token=token)
 
@@ -306,11 +312,11 @@ class LadderService(LadderServiceServicer):
 
     async def _message(self, challenge: Challenge) -> pb.Challenge:
         reader = self._ladder()
-        counts = await reader.stored.read(reader.stored.challenges.deals, [challenge.id])
+        counts = await reader.book.read(reader.book.deals_of_challenges, [challenge.id])
         return _challenge(challenge, counts[challenge.id][0])
 
 
-def _play(deal: Deal) -> Play:
+def _play(deal: LadderDeal) -> Play:
     """Return whether games of a deal may still be played."""
     return Play.OPEN if deal.state is DealState.OPEN else Play.ENDED
 
@@ -320,12 +326,12 @@ def _owner(version: Version) -> str | None:
     return (version.owner or None) if sees_people(viewer()) else None
 
 
-def check_act(act: Act, request: pb.CreateActRequest) -> None:
+def check_act(act: ModerationAction, request: pb.CreateActRequest) -> None:
     """Refuse an act whose fields don't belong together; ConfigError names the first that is wrong."""
     if not 1 <= len(act.text) <= MAX_ACT_TEXT or act.text != one_line(act.text):
         raise FieldError("text", f"say why in one line of 1 to {MAX_ACT_TEXT} characters; all may read it")
-    of_bots = {"bot"} if act.bot or act.kind is not ActKind.VOID else {"deal_ids"}
-    needed = {ActKind.RENAME: {"owner", "new_owner"}, ActKind.DELETE: {"owner"}}.get(act.kind, of_bots)
+    of_bots = {"bot"} if act.bot or act.kind is not ActionKind.VOID else {"deal_ids"}
+    needed = {ActionKind.RENAME: {"owner", "new_owner"}, ActionKind.DELETE: {"owner"}}.get(act.kind, of_bots)
     given = {name for name in ("bot", "deal_ids", "owner", "new_owner") if getattr(request, name)}
     for name in (*sorted(needed - given), *sorted(given - needed)):
         how = "needs it" if name in needed else "does not take it"
@@ -339,7 +345,7 @@ def check_act(act: Act, request: pb.CreateActRequest) -> None:
         check_owner(owner)
 
 
-def _act(act: Act) -> pb.Act:
+def _act(act: ModerationAction) -> pb.Act:
     """Write an act."""
     return message_of(
         pb.Act,
@@ -393,7 +399,7 @@ def _season(season: Season, config: LadderConfig) -> pb.Season:
 
 
 def _line(
-    line: Line,
+    line: LeaderboardLine,
     config: LadderConfig,
     present: Collection[int],
     submissions: Submissions | None,
@@ -403,7 +409,7 @@ def _line(
     """Write a line of a leaderboard."""
     version, cost = line.version.profile.info.version, None
     if submissions is not None and version and (hosted := submissions.find(line.version.bot, version)):
-        cost = message_of(pb.BotCost, submissions.shown(hosted))
+        cost = message_of(pb.BotCost, submissions.usage(hosted))
     return message_of(
         pb.LeaderboardLine,
         line.score,
@@ -419,7 +425,7 @@ def _line(
 
 
 def _deal(
-    deal: Deal, games: Sequence[FinishedGame], versions: Mapping[int, Version], present: Collection[int]
+    deal: LadderDeal, games: Sequence[FinishedGame], versions: Mapping[int, Version], present: Collection[int]
 ) -> pb.LadderDeal:
     """Write a deal with its finished games, in the order of the rotations."""
     return message_of(

@@ -1,1 +1,1 @@
-"""Bots that participants submit: kept by their digests, tried, and played in a sandbox beside the server."""
+"""Bots that participants submit: kept by their digests, tried, and played in a sandbox next to the server."""

@@ -16,17 +16,17 @@ from happycity.hosting.v1beta1 import hosting_service_pb2 as pb
 from happycity.runtime.event_loop import end_tasks
 from happycity_server.access.gate import SWEEP_SECONDS
 from happycity_server.config import ServerSettings
-from happycity_server.hosting.trial import TrialError, check, play
+from happycity_server.hosting.running_submissions import RunningSubmissions
+from happycity_server.hosting.trial import TrialError, run_trial
 from happycity_server.hosting.trial_queue import TrialQueue
 from happycity_server.process.listening import BotServer
 from happycity_server.process.programs import Programs
-from happycity_server.process.running_submissions import RunningSubmissions
 from happycity_tournament.hosted.sandbox import Sandbox
-from happycity_tournament.hosted.submissions import Submissions, Upload
+from happycity_tournament.hosted.submissions import Submission, Submissions, SubmissionState, Upload
 
 UNTRIED = ("the server could not try it, which is no fault of the bot; it tries again when it starts next",)
 REPLACED = ("a newer submission of the bot came before it was tried",)
-FIXED = "a tournament plays the submission of before; submit the new one when that is over"
+PINNED = "a tournament plays the submission of before; submit the new one when that is over"
 
 _log = structlog.get_logger()
 
@@ -42,54 +42,54 @@ class Hosting:
             raise ConfigError(f"--hosted: {text}")
         self.submissions = Submissions(folder)
         self.sandbox = Sandbox(settings.sandbox, self.submissions.folder, memory=settings.hosted_memory)
-        self.is_fixed: Callable[[str], bool] = lambda bot: False
+        self.is_pinned: Callable[[str], bool] = lambda bot: False
         """Returns whether a tournament that is played has named the submission that plays as a bot."""
         self.on_change: Callable[[Mapping[str, str]], None] = lambda digests: None
         """Is called with the digests of the bots that run, by their names, when these are others."""
         self._settings = settings
         self._server = server
-        self.used: list[pb.Submission] = []
-        """What bots have used beside workers, and is not stored yet."""
-        self.waiting = TrialQueue(self._authenticator.now, time.monotonic)
+        self.usage_reports: list[pb.Submission] = []
+        """What workers have reported, and is not stored yet."""
+        self.trial_queue = TrialQueue(self._authenticator.now, time.monotonic)
         self._tasks: Sequence[asyncio.Task[None]] = ()
 
     async def start(self, programs: Programs) -> None:
         """Run what plays, and try what waits."""
         self._bots = RunningSubmissions(self.submissions, self.sandbox, programs, self._server)
         for submission in reversed([*self.submissions]):
-            if submission.state == pb.SUBMISSION_STATE_PLAYING:
+            if submission.state is SubmissionState.PLAYING:
                 self._bots.run(submission)
-            elif submission.state == pb.SUBMISSION_STATE_TRYING:
-                del submission.result[:]  # of a server that could not try it
-                await self._let_wait(submission)
+            elif submission.state is SubmissionState.TRYING:  # the result: that a server could not try it
+                await self._enqueue(self.submissions.change(submission, result=()))
         self.on_change(self._bots.digests)
         self._tasks = asyncio.create_task(self._try_all()), asyncio.create_task(self._sweep())
 
     async def stop(self) -> None:
         """Begin and try nothing more. What was not tried to the end is tried again by the next server."""
         await end_tasks(*self._tasks)
-        await self._store_used()
+        await self._store_usage()
 
-    async def keep(self, upload: Upload, owner: str, now: datetime) -> pb.Submission:
+    async def keep(self, upload: Upload, owner: str, now: datetime) -> Submission:
         """Keep what was uploaded, and try it; errors are those of `Submissions.keep`."""
         submission = await asyncio.to_thread(self.submissions.keep, upload, owner, now)
-        if submission is upload.submission:  # else it was there before
+        if upload.kept is not None:  # else it was there before
             _log.info("bot_submitted", bot=submission.bot.name, digest=submission.digest, owner=owner)
-            await self._let_wait(submission)
+            await self._enqueue(submission)
         return submission
 
-    async def _let_wait(self, submission: pb.Submission) -> None:
+    async def _enqueue(self, submission: Submission) -> None:
         """Let a submission wait for its trial, in place of an older one of the same bot."""
-        if (older := self.waiting.put(submission)) is not None:
+        if (older := self.trial_queue.put(submission)) is not None:
             with suppress(OSError):  # of a full disk; it is replaced again when the server starts next
-                await self._note(older, pb.SUBMISSION_STATE_REJECTED, REPLACED)
+                await self._note(older, SubmissionState.REJECTED, REPLACED)
 
-    async def withdraw(self, submission: pb.Submission) -> None:
-        """End a bot that plays; OSError if that can't be stored."""
-        submission.state = pb.SUBMISSION_STATE_RETIRED  # first: no tournament begins with it from now on
+    async def withdraw(self, submission: Submission) -> Submission:
+        """End a bot that plays; return how it stands now. OSError if that can't be stored."""
+        # First, as no tournament may begin with it from now on.
+        self.submissions.change(submission, state=SubmissionState.RETIRED)
         await self._bots.end(submission.bot.name)
         self.on_change(self._bots.digests)
-        await self._note(submission, pb.SUBMISSION_STATE_RETIRED)
+        return await self._note(submission, SubmissionState.RETIRED)
 
     def digest_of(self, bot: str) -> str:
         """Return the digest of the submission that plays as a bot; "" without one."""
@@ -98,34 +98,34 @@ class Hosting:
 
     def is_hosted(self, bot: str) -> bool:
         """Return whether no program but a submitted one may connect as a bot."""
-        return self.submissions.playing(bot) is not None or self.is_fixed(bot)
+        return self.submissions.playing(bot) is not None or self.is_pinned(bot)
 
     async def _try_all(self) -> None:
         """Try what waits, one by one, so that each has the machine's attention."""
         while True:
-            async with self.waiting.turn() as submission:
+            async with self.trial_queue.turn() as submission:
                 try:
                     await self._try(submission)
                 except Exception:  # noqa: BLE001 - other bots' trials go on
                     _log.exception("trial_failed", bot=submission.bot.name, digest=submission.digest)
                     with suppress(OSError):  # which may be what has failed
-                        await self._note(submission, pb.SUBMISSION_STATE_TRYING, UNTRIED)
+                        await self._note(submission, SubmissionState.TRYING, UNTRIED)
 
-    async def _try(self, submission: pb.Submission) -> None:
+    async def _try(self, submission: Submission) -> None:
         """Try a bot, and let it play in place of the version before if it passes."""
         bot, place = submission.bot.name, self.submissions.place(submission)
         command = self.sandbox.command(submission.bot, place, "trial")
         try:
-            result = await check(command), await play(self._settings, bot, command)
-            if self.is_fixed(bot):
-                raise TrialError(FIXED)
+            result = await run_trial(self._settings, bot, command)
+            if self.is_pinned(bot):
+                raise TrialError(PINNED)
         except TrialError as error:
             await asyncio.to_thread(self.sandbox.check)  # else the bot is not at fault
-            await self._note(submission, pb.SUBMISSION_STATE_REJECTED, error.lines)
+            await self._note(submission, SubmissionState.REJECTED, error.lines)
             return
         if (playing := self.submissions.playing(bot)) is not None:
             await self.withdraw(playing)
-        await self._note(submission, pb.SUBMISSION_STATE_PLAYING, result)
+        await self._note(submission, SubmissionState.PLAYING, result)
         self._bots.run(submission)
         self.on_change(self._bots.digests)
 
@@ -139,21 +139,21 @@ class Hosting:
                     await self.withdraw(submission)
                 except OSError:  # the bot has ended, also if that can't be stored now
                     _log.exception("hosted_bot_not_stored", bot=submission.bot.name)
-            await self._store_used()
+            await self._store_usage()
 
-    async def _store_used(self) -> None:
-        used, self.used[:] = [*self.used], []
+    async def _store_usage(self) -> None:
+        reports, self.usage_reports[:] = [*self.usage_reports], []
         try:
-            await asyncio.to_thread(self.submissions.add_usage, used)
+            await asyncio.to_thread(self.submissions.add_usage, reports)
         except OSError:
             _log.exception("usage_not_stored")
 
     async def _note(
-        self, submission: pb.Submission, state: pb.SubmissionState.ValueType, result: Sequence[str] = ()
-    ) -> None:
-        """Store where a submission stands now."""
-        submission.state = state
-        submission.result[:] = result or submission.result
-        await asyncio.to_thread(self.submissions.save, submission)
-        name = pb.SubmissionState.Name(state)
+        self, submission: Submission, state: SubmissionState, result: tuple[str, ...] = ()
+    ) -> Submission:
+        """Store where a submission stands now, and the result of its trial if that is new."""
+        changed = self.submissions.change(submission, state=state, result=result or submission.result)
+        await asyncio.to_thread(self.submissions.save, changed)
+        name = f"SUBMISSION_STATE_{state.name}"
         _log.info("hosted_bot", bot=submission.bot.name, digest=submission.digest, state=name, result=result)
+        return changed

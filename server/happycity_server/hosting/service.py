@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import datetime
 
 from happycity.hosting.v1beta1 import hosting_service_pb2 as pb
@@ -15,7 +16,8 @@ from happycity.runtime.tokens import Role
 from happycity_server.access.gate import RateLimits
 from happycity_server.access.roles import check_name, principal
 from happycity_server.errors import ApiError, Reason, invalid, too_many, within
-from happycity_server.hosting.hosting import FIXED, Hosting
+from happycity_server.hosting.hosting import PINNED, Hosting
+from happycity_tournament.hosted.submissions import HostedBot, Submission, hosted_bot
 
 UPLOAD_SECONDS = 300.0
 """How long a submission may take to come."""
@@ -54,7 +56,7 @@ class HostingService(HostingServiceServicer):
         owner = caller.token.owner
         if owner in self._uploading:
             raise too_many(1, "uploads of yours")
-        self.hosting.waiting.check(owner)
+        self.hosting.trial_queue.check(owner)
         self._rates.take(owner)
         self._uploading.add(owner)
         try:
@@ -62,24 +64,24 @@ class HostingService(HostingServiceServicer):
                 first = await anext(requests, None)
                 if first is None or not first.HasField("bot"):
                     raise invalid("bot", "the first message of a submission says what it is")
-                self._check(first.bot)
-                if self.hosting.is_fixed(first.bot.name):
-                    raise ApiError(Reason.TOURNAMENT_RUNNING, FIXED)
+                bot = self._checked(first.bot)
+                if self.hosting.is_pinned(bot.name):
+                    raise ApiError(Reason.TOURNAMENT_RUNNING, PINNED)
                 with _storing():
-                    submission = await self._receive(first.bot, requests, owner, deadline)
+                    submission = await self._receive(bot, requests, owner, deadline)
         except TimeoutError:
             text = f"the submission did not come within {UPLOAD_SECONDS:g} s"
             raise ApiError(Reason.STALLED, text) from None
         finally:
             self._uploading.remove(owner)
-        return await self._shown(submission)
+        return await asyncio.to_thread(self._message, submission)
 
     async def GetSubmission(self, request: pb.GetSubmissionRequest, context: object) -> pb.Submission:
         """Return a submission, with the end of its log."""
         found = self.hosting.submissions.find(request.bot, request.digest)
         if found is None or not _is_own(found):
             raise _no_such(request.bot)
-        return await self._shown(found, with_log=True)
+        return await asyncio.to_thread(self._message, found, with_log=True)
 
     async def ReadSubmission(
         self, request: pb.ReadSubmissionRequest, context: object
@@ -99,7 +101,7 @@ class HostingService(HostingServiceServicer):
     ) -> pb.ListSubmissionsResponse:
         """List the submissions that the caller may see."""
         submissions = self.hosting.submissions
-        own = map(submissions.shown, filter(_is_own, submissions))
+        own = map(self._message, filter(_is_own, submissions))
         return pb.ListSubmissionsResponse(submissions=await asyncio.to_thread(list, own))
 
     async def WithdrawSubmission(
@@ -110,12 +112,12 @@ class HostingService(HostingServiceServicer):
         if playing is None or not _is_own(playing):
             raise invalid("bot", f"none of your bots that play here is called {request.bot[:64]!r}")
         with _storing():
-            await self.hosting.withdraw(playing)
-        return await self._shown(playing)
+            retired = await self.hosting.withdraw(playing)
+        return await asyncio.to_thread(self._message, retired)
 
     async def _receive(
-        self, bot: pb.HostedBot, requests: _Parts, owner: str, deadline: asyncio.Timeout
-    ) -> pb.Submission:
+        self, bot: HostedBot, requests: _Parts, owner: str, deadline: asyncio.Timeout
+    ) -> Submission:
         """Take the files of a bot until a deadline, and keep it."""
         with within("file"):
             upload = self.hosting.submissions.upload(bot)
@@ -127,8 +129,8 @@ class HostingService(HostingServiceServicer):
             finally:
                 await asyncio.to_thread(upload.close)
 
-    def _check(self, bot: pb.HostedBot) -> None:
-        """Refuse what the server can't run, by an ApiError; make lines of texts that people read."""
+    def _checked(self, bot: pb.HostedBot) -> HostedBot:
+        """Return what is submitted, with lines of the texts that people read; ApiError if it can't be run."""
         check_name(bot.name, house=self._house)
         for field in ("command", "language", "image"):
             if len(getattr(bot, field)) > MAX_COMMAND:
@@ -143,13 +145,16 @@ class HostingService(HostingServiceServicer):
                 split_command(bot.command)
             except ChildError as error:
                 raise invalid("bot.command", f"{error}") from None
-        bot.language, bot.image = one_line(bot.language), one_line(bot.image)
+        return replace(hosted_bot(bot), language=one_line(bot.language), image=one_line(bot.image))
 
-    async def _shown(self, submission: pb.Submission, *, with_log: bool = False) -> pb.Submission:
-        return await asyncio.to_thread(self.hosting.submissions.shown, submission, with_log=with_log)
+    def _message(self, submission: Submission, *, with_log: bool = False) -> pb.Submission:
+        """Write a submission with what it has used, and with the end of its log if that is wanted."""
+        submissions = self.hosting.submissions
+        log_end = submissions.log_end(submission) if with_log else ""
+        return submission.message(submissions.usage(submission), log_end)
 
 
-def _is_own(submission: pb.Submission) -> bool:
+def _is_own(submission: Submission) -> bool:
     """Return whether the caller may see a submission."""
     caller = principal()
     own = caller.token is not None and caller.token.owner == submission.owner

@@ -45,13 +45,18 @@ class TrialError(HappyCityError):
         self.lines = lines
 
 
-async def check(command: Sequence[str]) -> str:
-    """Put a bot, which a command runs in its sandbox, to the conformance suite; return its summary.
+async def run_trial(settings: ServerSettings, name: str, command: Sequence[str]) -> tuple[str, str]:
+    """Try a bot, which a command runs in its sandbox; return how it went, in lines for people.
 
     Raises:
-        HappyCityError: the suite itself failed, which is no fault of the bot.
-        TrialError: a step failed.
+        HappyCityError: the conformance suite itself failed, which is no fault of the bot.
+        TrialError: the bot failed.
     """
+    return await check_conformance(command), await play_practice_game(settings, name, command)
+
+
+async def check_conformance(command: Sequence[str]) -> str:
+    """Put a bot to the conformance suite; return its summary."""
     steps = [word for step in STEPS for word in ("--only", step)]
     with private_address() as address, TemporaryFile() as printed, TemporaryFile() as said:
         own = ("--json", *steps, "--listen", address, "--bot", shlex.join(command))
@@ -71,12 +76,8 @@ async def check(command: Sequence[str]) -> str:
     return f"conformance: all {len(report)} steps passed"
 
 
-async def play(settings: ServerSettings, name: str, command: Sequence[str]) -> str:
-    """Let a bot play a game against reference bots in an arena of its own; return how it went.
-
-    Raises:
-        TrialError: it doesn't connect, or forfeits.
-    """
+async def play_practice_game(settings: ServerSettings, name: str, command: Sequence[str]) -> str:
+    """Let a bot play a game against reference bots in an arena of its own; return how it went."""
     opponent = "random" if name != "random" else "opponent"
     secrets = new_secrets([name, opponent])
     async with private_arena(settings, secrets) as arena:

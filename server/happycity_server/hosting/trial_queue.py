@@ -8,8 +8,8 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, time, timedelta
 
-from happycity.hosting.v1beta1 import hosting_service_pb2 as pb
 from happycity_server.errors import ApiError, Reason
+from happycity_tournament.hosted.submissions import Submission
 
 SECONDS_PER_DAY = 3600.0
 """How long the trials of an owner may take in a day."""
@@ -22,14 +22,14 @@ class TrialQueue:
         """Begin without any; `now` returns the time, `clock` seconds that never jump."""
         self._now = now
         self._clock = clock
-        self._waiting: dict[str, pb.Submission] = {}
+        self._waiting: dict[str, Submission] = {}
         """By bot, in the order in which they came."""
         self._has_some = asyncio.Event()
         self._today = now().astimezone(UTC).date()
         self._seconds: defaultdict[str, float] = defaultdict(float)
         """By owner: what trials have taken today."""
 
-    def put(self, submission: pb.Submission) -> pb.Submission | None:
+    def put(self, submission: Submission) -> Submission | None:
         """Let a submission wait; return the older one of the same bot that doesn't any more."""
         older = self._waiting.pop(submission.bot.name, None)
         self._waiting[submission.bot.name] = submission
@@ -48,7 +48,7 @@ class TrialQueue:
             raise ApiError(Reason.RATE_LIMITED, text, retry_seconds=(tomorrow - now).total_seconds())
 
     @asynccontextmanager
-    async def turn(self) -> AsyncIterator[pb.Submission]:
+    async def turn(self) -> AsyncIterator[Submission]:
         """Wait for a submission, and count the time that the context lasts for its owner."""
         while not self._waiting:
             self._has_some.clear()

@@ -11,11 +11,11 @@ import structlog
 
 from happycity import ConfigError
 from happycity.match import check_bot_spelling
-from happycity_ladder.entries import Challenge, ChallengeState, Deal, DealKind, DealState, Version
+from happycity_ladder.book import Book
+from happycity_ladder.entries import Challenge, ChallengeState, DealKind, DealState, LadderDeal, Version
 from happycity_ladder.ladder_config import Board, LadderConfig, Quotas
-from happycity_ladder.ladder_store import LadderStore
 from happycity_server.errors import ApiError, Reason, invalid, too_many, within
-from happycity_server.ladder.stored import StoredLadder
+from happycity_server.ladder.served_book import ServedBook
 
 MAX_OPEN_CHALLENGES = 1000
 """Challenges of all owners that are open or played at once: on an open server any name may be taken."""
@@ -35,7 +35,7 @@ class Challenges:
 
     def __init__(
         self,
-        ladder: StoredLadder,
+        book: ServedBook,
         *,
         house: Collection[str],
         on_change: Callable[[], None] = lambda: None,
@@ -45,8 +45,7 @@ class Challenges:
         `house` has the names of the bots of the house, and `on_change` is called when a challenge was made
         or answered.
         """
-        self._ladder = ladder
-        self._stored = ladder.challenges
+        self._book = book
         self._house = house
         self._on_change = on_change
 
@@ -59,9 +58,9 @@ class Challenges:
             ApiError: this may not be asked for.
         """
         # The thread that writes is for those that are granted: refusals, however many, delay no game.
-        challenge = await self._ladder.load(self._granted, wanted, request_key)
+        challenge = await self._book.load(self._granted, wanted, request_key)
         if not challenge.id:
-            challenge = await self._ladder.write(self._create, wanted, request_key)
+            challenge = await self._book.write(self._create, wanted, request_key)
             self._on_change()
         return challenge
 
@@ -71,7 +70,7 @@ class Challenges:
         Raises:
             ApiError: no challenge has this id, it is over, or the bot can't answer it.
         """
-        answered = await self._ladder.write(self._answer, challenge_id, bot, answer)
+        answered = await self._book.write(self._answer, challenge_id, bot, answer)
         self._on_change()
         return answered
 
@@ -81,30 +80,30 @@ class Challenges:
         Challenges whose time is over or whose board is gone end before that, unless a deal of them is being
         played. Those that ended without a deal are forgotten after a day.
         """
-        now = self._ladder.clock()
-        challenges = await self._ladder.read(self._stored.newest, None, states=OPEN_STATES)
-        counts = await self._ladder.read(self._stored.deals, [challenge.id for challenge in challenges])
+        now = self._book.clock()
+        challenges = await self._book.read(self._book.challenges, None, states=OPEN_STATES)
+        counts = await self._book.read(
+            self._book.deals_of_challenges, [challenge.id for challenge in challenges]
+        )
         playing, ended = [], []
         for challenge in reversed(challenges):
             finished, running = counts[challenge.id]
-            if now < challenge.expires_at and self._ladder.config.has_board(challenge.board):
+            if now < challenge.expires_at and self._book.config.has_board(challenge.board):
                 if challenge.state is ChallengeState.PLAYING:
                     playing.append((challenge, challenge.deals - finished - running))
             elif not running:
                 ended.append(challenge.id)
-        await self._ladder.write(self._end, ended, now)
+        await self._book.write(self._end, ended, now)
         return playing
 
-    def deals_to_replay(self, board: str, old: int, new: int) -> list[Deal]:
+    def deals_to_replay(self, board: str, old: int, new: int) -> list[LadderDeal]:
         """Return the deals that a newer version of a bot can still replay for an older one.
 
         These are the latest ones against present bots of the house. Call it in a thread of the store.
         """
-        house = {each.id for name in self._house for each in self._ladder.entries.versions_of(name)[:1]}
-        own = against_house(latest_deals(self._ladder.entries, old, board=board), old, house)
-        again = self._ladder.entries.deals(
-            COMPARED_DEALS, version_id=new, kind=DealKind.COMPARISON, board=board
-        )
+        house = {each.id for name in self._house for each in self._book.versions_of(name)[:1]}
+        own = against_house(latest_deals(self._book, old, board=board), old, house)
+        again = self._book.deals(COMPARED_DEALS, version_id=new, kind=DealKind.COMPARISON, board=board)
         replayed = {deal.deal_seed for deal in again}
         return [deal for deal in own if deal.deal_seed not in replayed]
 
@@ -114,28 +113,28 @@ class Challenges:
         granted = self._granted(wanted, request_key)
         if granted.id:
             return granted
-        made = self._stored.add(granted, request_id=request_key)
+        made = self._book.add_challenge(granted, request_id=request_key)
         _log.info("challenge_made", challenge=made.id, bot=made.bot, kind=made.kind.value, deals=made.deals)
         return made
 
     def _granted(self, wanted: Challenge, request_key: str | None) -> Challenge:
         """Return the challenge of the same request, or the one to be stored, whose id is 0."""
-        if request_key is not None and (known := self._stored.of_request(request_key)) is not None:
+        if request_key is not None and (known := self._book.challenge_of_request(request_key)) is not None:
             return known
-        now, quotas = self._ladder.clock(), self._ladder.config.quotas
-        board = board_named(self._ladder.config, wanted.board)
+        now, quotas = self._book.clock(), self._book.config.quotas
+        board = board_named(self._book.config, wanted.board)
         check_challenge(wanted, board, quotas)
         newest = self._newest_version(wanted.bot)
         if newest.house:
             raise invalid("bot", f"{wanted.bot!r} is one of the server's own bots; name one of yours")
         for name in wanted.opponents:
             self._newest_version(name)
-        bots = self._ladder.entries.bots_of(newest.owner)
-        recent = self._stored.newest(None, bots=bots, created_after=now - DAY)
-        older = self._stored.newest(None, bots=bots, states=OPEN_STATES)
+        bots = self._book.bots_of(newest.owner)
+        recent = self._book.challenges(None, bots=bots, created_after=now - DAY)
+        older = self._book.challenges(None, bots=bots, states=OPEN_STATES)
         own = {challenge.id: challenge for challenge in (*recent, *older)}
         check_quotas(own.values(), wanted.deals, quotas, now)
-        if self._stored.count(OPEN_STATES) >= MAX_OPEN_CHALLENGES:
+        if self._book.count_challenges(OPEN_STATES) >= MAX_OPEN_CHALLENGES:
             raise too_many(MAX_OPEN_CHALLENGES, "challenges")
         if wanted.old_version_id is not None:
             self._check_comparison(wanted, wanted.old_version_id, newest, board)
@@ -150,7 +149,7 @@ class Challenges:
 
     def _answer(self, challenge_id: int, bot: str, answer: ChallengeAnswer) -> Challenge:
         """Change a challenge by an answer; the last one that accepts lets its deals begin."""
-        known, now = self._stored.get(challenge_id), self._ladder.clock()
+        known, now = self._book.challenge(challenge_id), self._book.clock()
         if known is None:
             raise not_in_ladder("challenge", str(challenge_id))
         withdraws = answer == "withdraw"
@@ -162,31 +161,33 @@ class Challenges:
             raise ApiError(Reason.CHALLENGE_CLOSED, f"challenge {challenge_id} is over")
         _log.info("challenge_answered", challenge=challenge_id, bot=bot, answer=answer)
         if withdraws:
-            return self._stored.change(challenge_id, ChallengeState.WITHDRAWN)
+            return self._book.change_challenge(challenge_id, ChallengeState.WITHDRAWN)
         if answer == "decline":
-            return self._stored.change(challenge_id, ChallengeState.DECLINED)
+            return self._book.change_challenge(challenge_id, ChallengeState.DECLINED)
         if bot in known.accepted:
             return known
         accepted = [*known.accepted, bot]
         if set(known.opponents).difference(accepted, self._house):
-            return self._stored.change(challenge_id, ChallengeState.OPEN, accepted=accepted)
-        end = now + self._ladder.config.quotas.challenge_hours * HOUR
-        return self._stored.change(challenge_id, ChallengeState.PLAYING, accepted=accepted, expires_at=end)
+            return self._book.change_challenge(challenge_id, ChallengeState.OPEN, accepted=accepted)
+        end = now + self._book.config.quotas.challenge_hours * HOUR
+        return self._book.change_challenge(
+            challenge_id, ChallengeState.PLAYING, accepted=accepted, expires_at=end
+        )
 
     def _end(self, challenge_ids: Iterable[int], now: float) -> None:
         for challenge_id in challenge_ids:
-            self._stored.change(challenge_id, ChallengeState.EXPIRED)
-        self._stored.forget(now - DAY)
+            self._book.change_challenge(challenge_id, ChallengeState.EXPIRED)
+        self._book.forget_challenges(now - DAY)
 
     def _newest_version(self, bot: str) -> Version:
-        versions = self._ladder.entries.versions_of(bot)
+        versions = self._book.versions_of(bot)
         if not versions:
             raise not_in_ladder("bot", bot)
         return versions[0]
 
     def _check_comparison(self, wanted: Challenge, old: int, newest: Version, board: Board) -> None:
         """Refuse to compare with a version that has too few deals for it."""
-        known = self._ladder.entries.versions([old]).get(old)
+        known = self._book.versions([old]).get(old)
         if known is None or known.bot != wanted.bot:
             raise not_in_ladder("version", str(old))
         if old == newest.id:
@@ -256,17 +257,17 @@ def check_quotas(own: Collection[Challenge], deals: int, quotas: Quotas, now: fl
         raise ApiError(Reason.RATE_LIMITED, text, retry_seconds=DAY - next(ages, 0.0))
 
 
-def latest_deals(ladder: LadderStore, version: int, **filters: Any) -> list[Deal]:
+def latest_deals(book: Book, version: int, **filters: Any) -> list[LadderDeal]:
     """Return the latest deals of a version, those of challenges first and rated ones last.
 
-    Of each kind there are at most `COMPARED_DEALS`, newest first; `filters` are those of `LadderStore.deals`.
+    Of each kind there are at most `COMPARED_DEALS`, newest first; `filters` are those of `Book.deals`.
     """
     kinds = DealKind.CHALLENGE, DealKind.COMPARISON, DealKind.RATED
-    each = [ladder.deals(COMPARED_DEALS, version_id=version, kind=kind, **filters) for kind in kinds]
+    each = [book.deals(COMPARED_DEALS, version_id=version, kind=kind, **filters) for kind in kinds]
     return [deal for deals in each for deal in deals]
 
 
-def against_house(deals: Iterable[Deal], version: int, house: Container[int]) -> list[Deal]:
+def against_house(deals: Iterable[LadderDeal], version: int, house: Container[int]) -> list[LadderDeal]:
     """Return the finished ones among the deals of a version in which all others are versions of the house."""
     return [
         deal

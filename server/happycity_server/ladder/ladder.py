@@ -14,15 +14,15 @@ import structlog
 from happycity import Ending, VoidReason
 from happycity.errors import FieldError
 from happycity.runtime.event_loop import spawn
-from happycity_ladder.entries import Act, ActKind, Deal
+from happycity_ladder.entries import ActionKind, LadderDeal, ModerationAction, Season
 from happycity_ladder.ladder_config import LadderConfig
+from happycity_ladder.leaderboard import LeaderboardLine, leaderboard
 from happycity_server.errors import ApiError, Reason
 from happycity_server.ladder.challenges import Challenges, not_in_ladder
 from happycity_server.ladder.presence import Presence
 from happycity_server.ladder.queue import DealQueue
-from happycity_server.ladder.ratings import Ratings
-from happycity_server.ladder.seasons import Seasons
-from happycity_server.ladder.stored import StoredLadder
+from happycity_server.ladder.ratings import LadderRatings
+from happycity_server.ladder.served_book import ServedBook
 from happycity_server.places.places import Places
 from happycity_tournament.games import FinishedGame, Fixture
 from happycity_tournament.play.runner import MAX_ATTEMPTS
@@ -38,6 +38,7 @@ RETRY_SECONDS = 5.0
 NOTE_SECONDS = 60.0
 """How often it is stored which bots are connected."""
 
+_DAY = 86400.0
 _STOPPED = frozenset({VoidReason.SHUTDOWN, VoidReason.STOPPED})
 """Why games are voided that are played later."""
 
@@ -54,27 +55,26 @@ class Ladder:
         store: AsyncStore,
         clock: Callable[[], float],
         *,
-        owner_of: Callable[[str], str | None] = lambda bot: bot,
-        rng: random.Random | None = None,
+        owner_of: Callable[[str], str | None],
     ) -> None:
         """Keep a ladder on a server's places and store.
 
-        `clock` returns Unix time in seconds, `owner_of` who owns a bot, and `rng` stands for chance.
+        `clock` returns Unix time in seconds, and `owner_of` who owns a bot.
         """
         self.config = config
-        self.stored = stored = StoredLadder(config, store, clock)
+        self.book = book = ServedBook(config, store, clock)
         self.house = frozenset(places.lobby.house)
         """The names of the bots of the house."""
-        self.challenges = Challenges(stored, house=self.house, on_change=self._note_challenges)
-        self.presence = Presence(stored, places, owner_of=owner_of)
-        self.ratings = Ratings(stored)
-        self.seasons = Seasons(stored, self.ratings, self.presence)
+        self.challenges = Challenges(book, house=self.house, on_change=self._note_challenges)
+        self.presence = Presence(book, places, owner_of=owner_of)
+        self.ratings = LadderRatings(book)
+        self.season: Season
+        """The present season, from `start` on."""
         self.deals: dict[int, asyncio.Task[None]] = {}
         """What plays the deals that are being played, by their ids."""
         self.deals_finished = 0
         """Deals that were finished since the start."""
-        rng = rng or random.SystemRandom()
-        self._queue = DealQueue(stored, self.challenges, self.ratings, rng=rng)
+        self._queue = DealQueue(book, self.challenges, self.ratings, rng=random.SystemRandom())
         self._places = places
         self._changed = asyncio.Event()
         self._challenges_changed = True
@@ -94,8 +94,8 @@ class Ladder:
                 f"{self.config.anchor} is not in the house (--house): nothing fixes the scale of the ratings"
             )
             _log.warning("ladder_without_anchor", text=text)
-        await self.seasons.begin()
-        await self.stored.write(self.stored.entries.forget_names)
+        self.season = await self.book.write(self.book.open_season, self.book.clock(), self.config.json())
+        await self.book.write(self.book.forget_names)
         await self._read_suspended()
         await self.ratings.load()
         await self._queue.read_interrupted()
@@ -105,54 +105,81 @@ class Ladder:
     async def close_season(self, season_id: int) -> None:
         """End a season between two turns, unless it has ended already."""
         async with self._turn:
-            await self.seasons.close(season_id)
+            await self._close_season(season_id)
 
-    async def perform(
+    async def leaderboard(self, board: str, season_id: int, at: float | None = None) -> list[LeaderboardLine]:
+        """Return the lines of a board, by default as they are now, with the scores of a season."""
+        at = self.book.clock() if at is None else at
+        ratings = await self.ratings.of(board, at)
+        versions = await self.book.read(self.book.versions, ratings)
+        scores = await self.book.read(self.book.scores, season_id, board)
+        make = partial(leaderboard, present=self.presence.versions, at=at)
+        return await asyncio.to_thread(make, versions.values(), ratings, scores, self.config)
+
+    async def moderate(
         self,
-        act: Act,
+        action: ModerationAction,
         deal_ids: Collection[int] = (),
         new_owner: str | None = None,
         *,
         rename_elsewhere: Callable[[], bool] = lambda: False,
-    ) -> Act:
-        """Do what an organiser wants, between two turns; return the act as it is stored.
+    ) -> ModerationAction:
+        """Carry out an action of an organiser, between two turns; return it as it is stored.
 
         `rename_elsewhere` renames a participant outside the ladder, and returns whether it has tokens.
 
         Raises:
             ApiError: the bot is not in the ladder; or one that is to be deleted is still there.
-            ConfigError: a field of the act is wrong; the text names it.
+            ConfigError: a field of the action is wrong; the text names it.
         """
-        acts, entries = self.stored.acts, self.stored.entries
-        read, write = self.stored.read, self.stored.write
+        book, read, write = self.book, self.book.read, self.book.write
         async with self._turn:
-            if act.kind is ActKind.VOID:
-                stored = await self.ratings.void(act, deal_ids)
-            elif act.owner is not None:
-                bots = await read(entries.bots_of, act.owner)
-                # Bots of both have come back while an act was interrupted, which is repeated now.
-                if new_owner and set(await read(entries.bots_of, new_owner)) - set(bots):
+            if action.kind is ActionKind.VOID:
+                stored = await self.ratings.void(action, deal_ids)
+            elif action.owner is not None:
+                bots = await read(book.bots_of, action.owner)
+                # Bots of both have come back while an action was interrupted, which is repeated now.
+                if new_owner and set(await read(book.bots_of, new_owner)) - set(bots):
                     text = f"{new_owner!r} is another participant; choose another name"
                     raise FieldError("new_owner", text)
                 has_tokens = await asyncio.to_thread(rename_elsewhere)
-                if act.kind is ActKind.DELETE:
+                if action.kind is ActionKind.DELETE:
                     self._check_away(bots)
                     self.ratings.forget_names(bots)
-                stored = await write(partial(acts.rename, has_tokens=has_tokens), act, new_owner)
-            elif await read(entries.versions_of, act.bot or ""):
-                stored = await write(acts.add, act)
+                stored = await write(partial(book.rename, has_tokens=has_tokens), action, new_owner)
+            elif await read(book.versions_of, action.bot or ""):
+                stored = await write(book.add_action, action)
             else:
-                raise not_in_ladder("bot", act.bot or "")
+                raise not_in_ladder("bot", action.bot or "")
             await self._read_suspended()
-        _log.warning("ladder_act", act=stored.id, kind=act.kind.value, bot=stored.bot, owner=stored.owner)
-        if act.bot is not None:
-            self.presence.send_suspension(act.bot)
+        _log.warning("ladder_act", act=stored.id, kind=action.kind.value, bot=stored.bot, owner=stored.owner)
+        if action.bot is not None:
+            self.presence.send_suspension(action.bot)
         self._changed.set()
         self._finished.set()
         return stored
 
+    @property
+    def _season_end(self) -> float | None:
+        """When the present season ends by itself; None if it ends by a call."""
+        days = self.config.season_days
+        return self.season.started_at + days * _DAY if days else None
+
+    async def _close_season(self, season_id: int) -> None:
+        """End a season, unless it has ended already; the caller has the turn."""
+        if season_id != self.season.id:
+            return
+        while self.season.id == season_id:  # until no deal is finished meanwhile
+            last = await self.book.read(self.book.last_finished)
+            await self.ratings.catch_up()
+            at = self.book.clock()
+            boards = {one.name: await self.leaderboard(one.name, season_id, at) for one in self.config.boards}
+            close = partial(self.book.close_season, last=last)
+            self.season = await self.book.write(close, season_id, boards, at, self.config.json())
+        _log.info("ladder_season_closed", season=season_id)
+
     async def _read_suspended(self) -> None:
-        self.presence.suspended = await self.stored.read(self.stored.acts.suspended)
+        self.presence.suspended = await self.book.read(self.book.suspended)
 
     def _check_away(self, bots: Sequence[str]) -> None:
         """Refuse to remove bots from the store whose names a match would bring back."""
@@ -162,12 +189,12 @@ class Ladder:
             text = f"the tokens are revoked, but {bot} is still connected or plays; repeat this soon"
             raise ApiError(Reason.MATCH_RUNNING, text, retry_seconds=1.0)
 
-    def interrupt(self) -> None:
+    def stop_starting(self) -> None:
         """Begin no more deals, because the server is about to stop."""
         self._closing.set()
         self._changed.set()
         self._finished.set()
-        self.ratings.close_soon()
+        self.ratings.begin_close()
         self._places.drop_ladder()
 
     async def wait_closed(self) -> None:
@@ -183,7 +210,7 @@ class Ladder:
         """Begin deals whenever something has changed."""
         while not self._closing.is_set():
             self._changed.clear()
-            started = self.stored.clock()
+            started = self.book.clock()
             async with self._turn:
                 has_begun = await self._guarded(self._begin_deals())
             if not has_begun:
@@ -203,7 +230,7 @@ class Ladder:
 
     async def _begin_deals(self) -> None:
         """Begin all deals for which bots have room."""
-        presence, queue, now = self.presence, self._queue, self.stored.clock()
+        presence, queue, now = self.presence, self._queue, self.book.clock()
         await presence.refresh()
         if now - self._noted_at >= NOTE_SECONDS:
             self._noted_at = now
@@ -212,18 +239,19 @@ class Ladder:
         if self._challenges_changed or (queue.next_expiry or now) < now:
             self._challenges_changed = False
             await queue.read_challenges()
-        await self.seasons.turn()
+        if self._season_end is not None and now >= self._season_end:
+            await self._close_season(self.season.id)
         for deal, bots, played in await queue.resume(presence.versions, self.deals):
             self._begin(deal, bots, played=played)
         limit = self.config.deals_at_once - len(self.deals)
         rooms = presence.rooms(limit=limit)
         new = await queue.new_deals(presence, rooms, limit=limit)
         if new and not self._closing.is_set():
-            begun = await self.stored.write(self.stored.entries.begin_deals, new, now)
+            begun = await self.book.write(self.book.begin_deals, new, now)
             for deal, planned in zip(begun, new, strict=True):
                 self._begin(deal, planned.bots)
 
-    def _begin(self, deal: Deal, bots: tuple[str, ...], *, played: Collection[int] = ()) -> None:
+    def _begin(self, deal: LadderDeal, bots: tuple[str, ...], *, played: Collection[int] = ()) -> None:
         """Play a deal between bots, in the order of its versions, but for rotations that were played."""
         if self._closing.is_set():
             return  # the next server plays it
@@ -237,11 +265,11 @@ class Ladder:
         times = [
             since + NOTE_SECONDS,
             self._noted_at + NOTE_SECONDS,
-            self.seasons.planned_end,
+            self._season_end,
             *self._queue.next_times,
             *map(self.presence.pause_end, self.presence.versions),
         ]
-        seconds = min(time for time in times if time is not None and time > since) - self.stored.clock()
+        seconds = min(time for time in times if time is not None and time > since) - self.book.clock()
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._changed.wait()
@@ -263,14 +291,14 @@ class Ladder:
         self._challenges_changed = True
         self._changed.set()
 
-    async def _play_deal(self, deal: Deal, bots: tuple[str, ...], rotations: Sequence[int]) -> None:
+    async def _play_deal(self, deal: LadderDeal, bots: tuple[str, ...], rotations: Sequence[int]) -> None:
         """Play rotations of a deal, and free its bots whatever happens; a failure interrupts the deal."""
         forfeited: Collection[str] | None = None
         try:
             forfeited = await self._play_rotations(deal, bots, rotations)
         except Exception:  # noqa: BLE001 - nobody awaits this task, so its failure ends here
             _log.exception("ladder_deal_interrupted", deal=deal.id)
-            self._rest(deal.id)
+            self._rest()
         finally:
             del self.deals[deal.id]
             for bot in bots:
@@ -279,7 +307,7 @@ class Ladder:
             self._changed.set()
 
     async def _play_rotations(
-        self, deal: Deal, bots: tuple[str, ...], rotations: Sequence[int]
+        self, deal: LadderDeal, bots: tuple[str, ...], rotations: Sequence[int]
     ) -> set[str] | None:
         """Play rotations of a deal; return the bots that forfeited one, None if the deal isn't finished."""
         board = self.config.board(deal.board)
@@ -297,7 +325,7 @@ class Ladder:
         if problem is not None:
             trace = None if isinstance(problem, StoreError) else problem
             _log.error("ladder_deal_interrupted", deal=deal.id, problem=str(problem), exc_info=trace)
-            self._rest(deal.id)
+            self._rest()
         elif len(finished) == len(rotations):
             self.deals_finished += 1
             self._finished.set()
@@ -308,15 +336,15 @@ class Ladder:
                 if seat.ending is not Ending.FINISHED
             }
         elif _STOPPED.issuperset(end for end in played if not isinstance(end, FinishedGame)):
-            self._rest(deal.id)
+            self._rest()
         else:
             drop = self._queue.drop(deal.id, reason="a game of it was voided again and again")
             if not await self._guarded(drop):
-                self._rest(deal.id)
+                self._rest()
         return None
 
     async def _play_game(
-        self, deal: Deal, bots: tuple[str, ...], rotation: int, terms: Terms
+        self, deal: LadderDeal, bots: tuple[str, ...], rotation: int, terms: Terms
     ) -> FinishedGame | VoidReason:
         """Play a game, and again if it is voided, until it is stored; return it, or why it isn't."""
         order = bots[rotation:] + bots[:rotation]
@@ -330,9 +358,9 @@ class Ladder:
             _log.warning("ladder_game_voided", **fields, reason=played.value)
         return played
 
-    def _rest(self, *interrupted: int) -> None:
-        """Begin nothing for a while, then go on with the open deals of the store, these among them."""
-        self._queue.note_interrupted(*interrupted)
+    def _rest(self) -> None:
+        """Begin nothing for a while, then go on with the open deals of the store."""
+        self._queue.note_interrupted()
         self._rests_until = asyncio.get_running_loop().time() + RETRY_SECONDS
         self._changed.set()
 

@@ -11,9 +11,9 @@ import structlog
 
 from happycity.match import is_person
 from happycity.v1 import play_service_pb2 as play
-from happycity_ladder.entries import Act, Version
+from happycity_ladder.entries import ModerationAction, Version
 from happycity_ladder.pairing import Entrant
-from happycity_server.ladder.stored import StoredLadder
+from happycity_server.ladder.served_book import ServedBook
 from happycity_server.places.places import Places
 from happycity_server.play.match import MatchState
 from happycity_tournament.games import BotProfile
@@ -86,19 +86,19 @@ class Presence:
 
     def __init__(
         self,
-        ladder: StoredLadder,
+        book: ServedBook,
         places: Places,
         *,
         owner_of: Callable[[str], str | None],
     ) -> None:
         """Watch the bots of a server; `owner_of` returns who owns a bot."""
-        self._ladder = ladder
+        self._book = book
         self._places, self._lobby = places, places.lobby
         self._owner_of = owner_of
         self._bots: dict[str, _Bot] = {}
-        self.suspended: Mapping[str, Act] = {}
-        """The bots that get no deals, each with the act that says why."""
-        self._sated = frozenset[str]()  # guests that have played their own deals of the day
+        self.suspended: Mapping[str, ModerationAction] = {}
+        """The bots that get no deals, each with the action that says why."""
+        self._quota_used = frozenset[str]()  # guests that have played their own deals of the day
         places.arrival_listeners.append(self._note_arrival)
 
     @property
@@ -113,13 +113,13 @@ class Presence:
 
     async def refresh(self) -> None:
         """See who is connected."""
-        now, profiles = self._ladder.clock(), self._places.profiles()
+        now, profiles = self._book.clock(), self._places.profiles()
         names = [name for name in self._places.connected() if not is_person(name)]
         gone = {
             name: version.id for name, version in self.versions.items() if not self._lobby.is_connected(name)
         }
         if gone:
-            await self._ladder.write(self._ladder.entries.note_gone, gone.values(), now)
+            await self._book.write(self._book.note_gone, gone.values(), now)
             for name in gone:  # the store may have forgotten their versions
                 bot = self._bots[name]
                 bot.version = bot.said = bot.free_since = bot.idle_since = None
@@ -130,8 +130,8 @@ class Presence:
             owner = self._owner_of(name) or (name if bot.version is None else bot.version.owner)
             profile, _ = said = profiles[name], owner
             if bot.version is None or bot.said != said:
-                house, enter = name in self._lobby.house, self._ladder.entries.enter_version
-                version = await self._ladder.write(enter, name, profile, now, owner=owner, house=house)
+                house, enter = name in self._lobby.house, self._book.enter_version
+                version = await self._book.write(enter, name, profile, now, owner=owner, house=house)
                 if bot.version is None or bot.version.id != version.id:
                     text = version.profile.info.version
                     _log.info("ladder_bot", bot=name, version=text, version_id=version.id, owner=owner)
@@ -140,7 +140,7 @@ class Presence:
 
     async def note_present(self) -> None:
         """Store that the bots are still there."""
-        await self._ladder.write(self._ladder.entries.note_present, self.version_ids, self._ladder.clock())
+        await self._book.write(self._book.note_present, self.version_ids, self._book.clock())
 
     def rooms(self, *, limit: int) -> Counter[str]:
         """Return how many deals more each bot can begin, if up to `limit` deals may begin.
@@ -148,7 +148,7 @@ class Presence:
         A bot for which another match waits begins none: tournaments and practice come first. Where the guests
         that play no deal suffice for all that may begin, other guests begin none.
         """
-        now, waiting, running = self._ladder.clock(), set[str](), Counter[str]()
+        now, waiting, running = self._book.clock(), set[str](), Counter[str]()
         for match in self._places.newest_matches():
             if not match.spec.ladder_deal_id:
                 if match.state is MatchState.WAITING:
@@ -162,12 +162,12 @@ class Presence:
             can_begin = self._lobby.is_connected(name) and not is_barred
             most = self._most_deals(name, version, running[name]) if can_begin else 0
             rooms[name] = max(0, most - bot.deals)
-            wants_deals = rooms[name] > 0 and name not in self._sated
+            wants_deals = rooms[name] > 0 and name not in self._quota_used
             bot.note_room(now, has_room=rooms[name] > 0, waits=wants_deals and not bot.deals)
             if wants_deals and not version.house:
                 guests.append(name)
         idle = [name for name in guests if not self._bots[name].deals]
-        if len(idle) >= limit * max(board.players for board in self._ladder.config.boards):
+        if len(idle) >= limit * max(board.players for board in self._book.config.boards):
             for name in set(guests).difference(idle):
                 rooms[name] = 0
         return rooms
@@ -182,7 +182,7 @@ class Presence:
 
         `wanted` and `begun` return how many rated deals were asked for, and begun today, by board.
         """
-        now = self._ladder.clock()
+        now = self._book.clock()
         return [
             Entrant(
                 version=version.id,
@@ -197,9 +197,9 @@ class Presence:
             for name, version in self.versions.items()
         ]
 
-    def note_sated(self, names: Collection[str]) -> None:
+    def set_quota_used(self, names: Collection[str]) -> None:
         """Note which guests have begun all deals of the day that they may begin for their own sake."""
-        self._sated = frozenset(names)
+        self._quota_used = frozenset(names)
         for name in names:
             self._bots[name].idle_since = None
 
@@ -207,7 +207,7 @@ class Presence:
         """Note that a bot begins a deal."""
         bot = self._bots.setdefault(name, _Bot())
         bot.deals += 1
-        bot.free_since, bot.idle_since = self._ladder.clock(), None
+        bot.free_since, bot.idle_since = self._book.clock(), None
 
     def note_end(self, name: str, *, forfeited: bool | None) -> None:
         """Note that a bot plays a deal no longer.
@@ -230,7 +230,7 @@ class Presence:
 
     def waits(self) -> dict[str, float]:
         """Return for how long each guest with room waits that plays no deal, in seconds."""
-        now = self._ladder.clock()
+        now = self._book.clock()
         return {
             name: now - bot.idle_since
             for name, bot in self._bots.items()
@@ -239,15 +239,15 @@ class Presence:
 
     def wait_of(self, name: str) -> Wait | None:
         """Return why a bot plays no deal; None if it plays one, or is neither connected nor suspended."""
-        act, bot, now = self.suspended.get(name), self._bots.get(name), self._ladder.clock()
-        if act is not None:
-            return Wait(f"an organiser has suspended {name}: {act.text}")
+        action, bot, now = self.suspended.get(name), self._bots.get(name), self._book.clock()
+        if action is not None:
+            return Wait(f"an organiser has suspended {name}: {action.text}")
         if bot is None or bot.version is None or bot.deals:
             return None
         if bot.pause_end > now:
             return Wait(f"{name} has forfeited games in several deals in a row", bot.pause_end)
-        if name in self._sated:
-            quotas = self._ladder.config.quotas
+        if name in self._quota_used:
+            quotas = self._book.config.quotas
             text = (
                 f"{name} has begun its {quotas.games_per_day} rated games of the day, or "
                 f"{100 * quotas.exact_share:g}% of them where its rating is exact"
@@ -271,19 +271,19 @@ class Presence:
             (version.house, name if version.house else version.owner)
             for name, version in self.versions.items()
         }
-        if len(sides) < min(board.players for board in self._ladder.config.boards):
+        if len(sides) < min(board.players for board in self._book.config.boards):
             return 0.0
         return max(self.waits().values(), default=0.0)
 
     def _most_deals(self, name: str, version: Version, running: int) -> int:
         """Return how many deals a bot may play at once; `running` counts its games of other kinds."""
-        limit = self._ladder.config.deals_at_once if version.house else self._ladder.config.deals_per_bot
+        limit = self._book.config.deals_at_once if version.house else self._book.config.deals_per_bot
         games = self._lobby.max_games(name)
         if games is None:
             return limit
         games -= running
         # With less room than a deal has games, these are played one after the other.
-        players = max(board.players for board in self._ladder.config.boards)
+        players = max(board.players for board in self._book.config.boards)
         return min(limit, max(games // players, int(games > 0)))
 
     def _note_arrival(self, name: str, profile: BotProfile) -> None:
@@ -295,7 +295,7 @@ class Presence:
 
     def _note_forfeit(self, name: str, bot: _Bot) -> None:
         """Count a deal with a forfeit of a guest; let the guest pause if there are too many in a row."""
-        now = bot.forfeited_at = self._ladder.clock()
+        now = bot.forfeited_at = self._book.clock()
         bot.forfeited += 1
         # Under any number of names bots may connect, fail and leave.
         for other, entry in list(self._bots.items()):

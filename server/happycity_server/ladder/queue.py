@@ -5,22 +5,23 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import structlog
 
 from happycity.rules.shuffling import shuffled
-from happycity_ladder.entries import Challenge, Deal, DealKind, NewDeal, Version
-from happycity_ladder.pairing import Pairing
+from happycity_ladder.beliefs import Beliefs
+from happycity_ladder.entries import Challenge, DealKind, LadderDeal, NewDeal, Version
+from happycity_ladder.pairing import PairingRound, next_pairing
 from happycity_server.ladder.challenges import Challenges
 from happycity_server.ladder.presence import Presence, day_of
-from happycity_server.ladder.ratings import Ratings
-from happycity_server.ladder.stored import StoredLadder
+from happycity_server.ladder.ratings import LadderRatings
+from happycity_server.ladder.served_book import ServedBook
 
 _log = structlog.get_logger()
 
 
-InterruptedDeal = tuple[Deal, tuple[str, ...], frozenset[int]]
+InterruptedDeal = tuple[LadderDeal, tuple[str, ...], frozenset[int]]
 """A deal, the bots of its versions, and the rotations that are played."""
 
 
@@ -31,7 +32,7 @@ class _Playing:
     challenge: Challenge
     left: int
     """Deals that have not begun."""
-    replays: Sequence[Deal] = ()
+    replays: Sequence[LadderDeal] = ()
     """For a comparison: the deals that the version `replayed_by` can replay, at most `left` of them."""
     replayed_by: int = 0
     """0 before they are looked for."""
@@ -45,31 +46,25 @@ class DealQueue:
 
     def __init__(
         self,
-        ladder: StoredLadder,
+        book: ServedBook,
         challenges: Challenges,
-        ratings: Ratings,
+        ratings: LadderRatings,
         *,
         rng: random.Random,
     ) -> None:
         """Begin without deals; `rng` is for chance."""
-        self._ladder = ladder
+        self._book = book
         self._challenges = challenges
         self._ratings = ratings
         self._rng = rng
-        self._pairing = Pairing(ladder.config)
         self._pairing_due: float | None = None  # when the pairing may return more although nothing changes
         self._playing: list[_Playing] = []
         self._replayed: set[tuple[int, int]] = set()  # versions and seeds of replays that began meanwhile
         self._interrupted: dict[int, InterruptedDeal] = {}
         self._return_end: float | None = None  # until when these wait for their bots
-        self._unread: set[int] = set()  # deals that were interrupted since the interrupted ones were read
         self._stale = False  # whether these have to be read again
         self._begun = Counter[tuple[str, str]]()  # rated deals of the day, by bot and board
         self._day: float | None = None  # of which these are; None before they are read
-
-    def __contains__(self, deal_id: object) -> bool:
-        """Return whether a deal was interrupted and waits for its bots."""
-        return deal_id in self._interrupted or deal_id in self._unread
 
     @property
     def next_times(self) -> Sequence[float | None]:
@@ -78,14 +73,13 @@ class DealQueue:
 
     # Deals that a stop of the server, or a failure of the store, has interrupted
 
-    def note_interrupted(self, *deal_ids: int) -> None:
-        """Note that open deals of the store are not being played any longer, these among them.
+    def note_interrupted(self) -> None:
+        """Note that open deals of the store are not being played any longer.
 
         Call it also after a failure, as what the store has then is not known.
         """
         self._stale = True
         self._day = None
-        self._unread.update(deal_ids)
 
     async def resume(self, present: Mapping[str, Version], playing: Collection[int]) -> list[InterruptedDeal]:
         """Return the interrupted deals that go on, as all their bots are there.
@@ -96,10 +90,10 @@ class DealQueue:
         if self._stale:
             await self.read_interrupted(playing)
         ready = []
-        late = self._return_end is not None and self._ladder.clock() >= self._return_end
+        late = self._return_end is not None and self._book.clock() >= self._return_end
         for deal, bots, played in list(self._interrupted.values()):
             connected = {present[bot].id for bot in bots if bot in present}
-            is_lost = not self._ladder.config.has_board(deal.board) or not connected <= set(deal.versions)
+            is_lost = not self._book.config.has_board(deal.board) or not connected <= set(deal.versions)
             if not is_lost and len(connected) == len(bots):
                 ready.append((deal, bots, played))
             elif is_lost or late:
@@ -113,25 +107,24 @@ class DealQueue:
     async def drop(self, deal_id: int, *, reason: str) -> None:
         """Give up a deal, an interrupted one or one that is being played."""
         _log.warning("ladder_deal_dropped", deal=deal_id, reason=reason)
-        await self._ladder.write(self._ladder.entries.drop_deal, deal_id, self._ladder.clock())
+        await self._book.write(self._book.drop_deal, deal_id, self._book.clock())
         self._interrupted.pop(deal_id, None)
 
     async def read_interrupted(self, playing: Collection[int] = ()) -> None:
         """Read the open deals of the store but for those that are being played; they wait from now on."""
         # A deal that ends or is interrupted while the store is read is not taken for one that waits.
-        playing, unread, self._stale = set(playing), set(self._unread), False
-        found = await self._ladder.read(self._ladder.entries.open_deals)
+        playing, self._stale = set(playing), False
+        found = await self._book.read(self._book.open_deals)
         waiting = [entry for deal_id, entry in found.items() if deal_id not in playing]
         ids = {version for deal, _ in waiting for version in deal.versions}
-        versions = await self._ladder.read(self._ladder.entries.versions, ids)
+        versions = await self._book.read(self._book.versions, ids)
         self._interrupted = {
             deal.id: (deal, tuple(versions[version].bot for version in deal.versions), played)
             for deal, played in waiting
         }
-        self._unread -= unread
-        self._return_end = self._ladder.clock() + self._ladder.config.return_seconds if waiting else None
+        self._return_end = self._book.clock() + self._book.config.return_seconds if waiting else None
         if waiting:
-            _log.info("ladder_deals_return", deals=len(waiting), seconds=self._ladder.config.return_seconds)
+            _log.info("ladder_deals_return", deals=len(waiting), seconds=self._book.config.return_seconds)
 
     # New deals
 
@@ -147,41 +140,33 @@ class DealQueue:
 
     async def new_deals(self, presence: Presence, rooms: Counter[str], *, limit: int) -> list[NewDeal]:
         """Return up to `limit` new deals whose bots are there and have room, which they take."""
-        now, versions = self._ladder.clock(), presence.versions
+        now, versions = self._book.clock(), presence.versions
         new = await self.unrated_deals(versions, rooms, limit=limit)
         await self._read_day()
         entrants = presence.entrants(rooms, self.wanted, self.begun)
-        self._pairing_due = self._pairing.next_call(entrants, now=now)
-        lineups = await self._ratings.using(
-            lambda beliefs: self._pairing.lineups(
-                entrants, beliefs, now=now, rng=self._rng, limit=limit - len(new)
-            )
-        )
-        bots = {version.id: bot for bot, version in versions.items()}
-        presence.note_sated({bots[version] for version in self._pairing.sated})
-        for lineup in lineups:
-            self._begun.update((bots[version], lineup.board) for version in lineup.versions)
-            wanted_by = None if lineup.wanted_by is None else bots[lineup.wanted_by]
-            new.append(
-                NewDeal(
-                    board=lineup.board,
-                    kind=DealKind.RATED,
-                    versions=lineup.versions,
-                    bots=tuple(bots[version] for version in lineup.versions),
-                    challenge_id=None if wanted_by is None else self.count_rated(wanted_by, lineup.board),
-                )
-            )
+        self._pairing_due = next_pairing(entrants, now=now)
+
+        def pair(beliefs: Mapping[str, Beliefs]) -> tuple[list[NewDeal], frozenset[str]]:
+            pairing = PairingRound(self._book.config, entrants, beliefs, now=now, rng=self._rng)
+            return pairing.deals(limit - len(new)), pairing.quota_used()
+
+        paired, quota_used = await self._ratings.using(pair)
+        presence.set_quota_used(quota_used)
+        for deal in paired:
+            self._begun.update((bot, deal.board) for bot in deal.bots)
+            challenge_id = None if deal.wanted_by is None else self.count_rated(deal.wanted_by, deal.board)
+            new.append(replace(deal, challenge_id=challenge_id))
         return new
 
     def begun(self, bot: str) -> dict[str, int]:
         """Return how many rated deals a bot has begun today, by board."""
-        return {board.name: self._begun[bot, board.name] for board in self._ladder.config.boards}
+        return {board.name: self._begun[bot, board.name] for board in self._book.config.boards}
 
     async def _read_day(self) -> None:
         """Read what was begun today, if another day has begun or it isn't known what the store has."""
-        today = day_of(self._ladder.clock())
+        today = day_of(self._book.clock())
         if today != self._day:
-            self._begun = await self._ladder.read(self._ladder.entries.rated_deals_begun, today)
+            self._begun = await self._book.read(self._book.rated_deals_begun, today)
             self._day = today
 
     def wanted(self, bot: str) -> dict[str, int]:
@@ -248,7 +233,7 @@ class DealQueue:
             return []
         if playing.replayed_by != new:
             find = self._challenges.deals_to_replay
-            deals = await self._ladder.read(find, challenge.board, old, new)
+            deals = await self._book.read(find, challenge.board, old, new)
             playing.replays, playing.replayed_by = deals[: playing.left], new
         bots = {version.id: bot for bot, version in present.items()}
         lineups = [

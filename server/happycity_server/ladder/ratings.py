@@ -13,9 +13,9 @@ from typing import Any, TypeVar
 import structlog
 
 from happycity_ladder.beliefs import Beliefs
-from happycity_ladder.entries import Act, RatedDeal, Rating, RatingPoint, Version
+from happycity_ladder.entries import ModerationAction, RatedDeal, Rating, RatingPoint, Version
 from happycity_ladder.rater import Rater
-from happycity_server.ladder.stored import StoredLadder
+from happycity_server.ladder.served_book import ServedBook
 
 DEALS_AT_ONCE = 500
 """Deals that are read and rated at once."""
@@ -30,17 +30,17 @@ _log = structlog.get_logger()
 _T = TypeVar("_T")
 
 
-class Ratings:
+class LadderRatings:
     """What is known of all versions, by board.
 
-    Ratings follow from the finished deals in their order alone. So a version is entered on a board just
+    LadderRatings follow from the finished deals in their order alone. So a version is entered on a board just
     before the first deal that it has finished there, not when it connects. Coroutines raise StoreError if
     the store can't be read, or written to.
     """
 
-    def __init__(self, ladder: StoredLadder) -> None:
-        self._ladder = ladder
-        self._rater = Rater(ladder.config)
+    def __init__(self, book: ServedBook) -> None:
+        self._book = book
+        self._rater = Rater(book.config)
         self._finished = 0  # the number of the last deal that was read
         self._saved = 0  # the same, when the ratings were stored
         self._history = _History()
@@ -52,38 +52,39 @@ class Ratings:
 
     async def load(self) -> None:
         """Read the stored ratings; `catch_up` rates the deals since."""
-        starts = [await self._load(board.name, board.players) for board in self._ladder.config.boards]
+        starts = [await self._load(board.name, board.players) for board in self._book.config.boards]
         self._finished = self._saved = min(starts)
 
     async def _load(self, board: str, players: int) -> int:
         """Read the ratings of a board; return the number of the last deal that they know."""
-        stored = await self._ladder.read(self._ladder.ratings.beliefs, board)
+        stored = await self._book.read(self._book.beliefs, board)
         if stored is None:
-            has_deals = await self._ladder.read(self._ladder.entries.deals, 1, board=board)
-            return 0 if has_deals else await self._ladder.read(self._ladder.ratings.last_finished)
+            has_deals = await self._book.read(self._book.deals, 1, board=board)
+            return 0 if has_deals else await self._book.read(self._book.last_finished)
         finished, state = stored
         try:
-            beliefs = await self._in_thread(Beliefs.load, players, self._ladder.config, state)
+            beliefs = await self._in_thread(Beliefs.load, players, self._book.config, state)
         except ValueError as error:
             _log.warning("ladder_ratings_made_again", board=board, problem=str(error))
             return 0
-        entered = beliefs.ratings(self._ladder.clock())
-        self._rater.take(board, beliefs, await self._ladder.read(self._ladder.entries.versions, entered))
+        entered = beliefs.ratings(self._book.clock())
+        self._rater.take(board, beliefs, await self._book.read(self._book.versions, entered))
         return finished
 
     async def catch_up(self) -> None:
         """Rate the deals that were finished meanwhile."""
         async with self._catching_up:
-            while deals := await self._ladder.read(self._next_deals):
+            while deals := await self._book.read(self._next_deals):
                 # After the deals, so that a season that ended before one of them is among these.
-                seasons = await self._ladder.read(self._ladder.entries.closed_seasons)
+                seasons = await self._book.read(self._book.closed_seasons)
                 ids = {version for _, deal in deals for version in deal.versions}
-                versions = await self._ladder.read(self._ladder.entries.versions, ids)
-                latest = await self._in_thread(self._rater.add, deals, versions, seasons)
+                versions = await self._book.read(self._book.versions, ids)
+                rated = [(board, deal) for board, deal in deals if versions.keys() >= set(deal.versions)]
+                latest = await self._in_thread(self._rater.add, rated, versions, seasons)
                 self._finished = deals[-1][1].finished
                 points = list(latest.values())
                 replaced = self._history.add(points, versions)
-                await self._ladder.write(self._ladder.ratings.save_ratings, points, replaced=replaced)
+                await self._book.write(self._book.save_ratings, points, replaced=replaced)
                 if self._finished - self._saved >= SAVE_DEALS:
                     await self._save()
                 if len(deals) < DEALS_AT_ONCE or self._closing:
@@ -91,13 +92,13 @@ class Ratings:
                 _log.info("ladder_rating", deals=self._finished)
             self.behind = self.behind and self._closing
 
-    async def void(self, act: Act, deal_ids: Collection[int]) -> Act:
+    async def void(self, action: ModerationAction, deal_ids: Collection[int]) -> ModerationAction:
         """Void deals, and let `catch_up` rate the others of their boards from the first one on."""
         async with self._catching_up:
-            stored, boards = await self._ladder.write(self._ladder.acts.void, act, deal_ids)
-            players = {board.name: board.players for board in self._ladder.config.boards}
+            stored, boards = await self._book.write(self._book.void, action, deal_ids)
+            players = {board.name: board.players for board in self._book.config.boards}
             for board in boards & players.keys():
-                self._rater.take(board, Beliefs(players[board], self._ladder.config), {})
+                self._rater.take(board, Beliefs(players[board], self._book.config), {})
                 self._finished, self.behind = 0, True
             self._history = _History()
             return stored
@@ -108,7 +109,7 @@ class Ratings:
             for bot in bots:
                 entered.pop(bot, None)
 
-    def close_soon(self) -> None:
+    def begin_close(self) -> None:
         """Let `catch_up` leave most of the deals to the next start."""
         self._closing = True
 
@@ -126,7 +127,7 @@ class Ratings:
         self, board: str, at: float | None = None, *, versions: Collection[int] | None = None
     ) -> dict[int, Rating]:
         """Return what is known, by default now, of all or some versions that have played on a board."""
-        at = self._ladder.clock() if at is None else at
+        at = self._book.clock() if at is None else at
         return await self._in_thread(self._rater.beliefs[board].ratings, at, versions)
 
     async def using(self, function: Callable[[Mapping[str, Beliefs]], _T]) -> _T:
@@ -137,13 +138,13 @@ class Ratings:
         return await asyncio.get_running_loop().run_in_executor(self._thread, function, *args)
 
     def _next_deals(self) -> list[tuple[str, RatedDeal]]:
-        with closing(self._ladder.ratings.rated_deals(self._finished)) as deals:
+        with closing(self._book.rated_deals(self._finished)) as deals:
             return list(islice(deals, DEALS_AT_ONCE))
 
     async def _save(self) -> None:
         for board, beliefs in self._rater.beliefs.items():
             state = await self._in_thread(beliefs.dump)
-            await self._ladder.write(self._ladder.ratings.keep_beliefs, board, self._finished, state)
+            await self._book.write(self._book.keep_beliefs, board, self._finished, state)
         self._saved = self._finished
 
 

@@ -1,4 +1,4 @@
-"""What is computed of a ladder when somebody asks: leaderboards, histories, comparisons and flags."""
+"""What is computed of a ladder on request: leaderboards, histories, comparisons and flags."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from functools import partial
 
-from happycity_ladder.entries import Deal, RatedDeal, Rating, RatingPoint, Season, Version
+from happycity_ladder.entries import LadderDeal, RatedDeal, Rating, RatingPoint, Season, Version
 from happycity_ladder.flags import Flag, find_flags
-from happycity_ladder.leaderboard import Line
+from happycity_ladder.leaderboard import LeaderboardLine
 from happycity_server.broadcast import SharedValues
 from happycity_server.errors import too_many
 from happycity_server.ladder.challenges import against_house, latest_deals, not_in_ladder
@@ -47,26 +47,26 @@ class LadderReader:
 
     def __init__(self, ladder: Ladder) -> None:
         self.ladder = ladder
-        self.stored = ladder.stored
+        self.book = ladder.book
         self._comparing = 0
-        self._leaderboards = SharedValues[tuple[str, int, int], list[Line]](kept=8)
+        self._leaderboards = SharedValues[tuple[str, int, int], list[LeaderboardLine]](kept=8)
         """By board, season and moment."""
         self._flags = SharedValues[tuple[int, int], list[Flag]](kept=2)
         """By season and moment."""
 
     async def season(self, season_id: int | None = None) -> Season:
         """Return a season, the present one for None; ApiError if there is none with this id."""
-        season = await self.stored.read(self.stored.entries.season, season_id)
+        season = await self.book.read(self.book.season, season_id)
         if season is None:
             raise not_in_ladder("season", str(season_id))
         return season
 
-    async def leaderboard(self, board: str, season: Season) -> list[Line]:
+    async def leaderboard(self, board: str, season: Season) -> list[LeaderboardLine]:
         """Return the lines of a board in a season; those of the present one are at most a second old."""
         if season.ended_at is not None:
-            return list((await self.stored.read(self.stored.entries.leaderboards, season.id)).get(board, ()))
-        make = partial(self.ladder.seasons.leaderboard, board, season.id)
-        moment = int(self.stored.clock() // LEADERBOARD_SECONDS)
+            return list((await self.book.read(self.book.leaderboards, season.id)).get(board, ()))
+        make = partial(self.ladder.leaderboard, board, season.id)
+        moment = int(self.book.clock() // LEADERBOARD_SECONDS)
         return await self._leaderboards.get((board, season.id, moment), make)
 
     async def history(self, board: str, versions: Collection[Version]) -> list[RatingPoint]:
@@ -74,8 +74,8 @@ class LadderReader:
 
         The last one is that of the newest version now.
         """
-        ids, now = [version.id for version in versions], self.stored.clock()
-        points = await self.stored.read(self.stored.ratings.history, board, ids, most=MAX_POINTS - 1)
+        ids, now = [version.id for version in versions], self.book.clock()
+        points = await self.book.read(self.book.history, board, ids, most=MAX_POINTS - 1)
         rated = await self.ladder.ratings.of(board, now, versions=ids)
         played = (version for version in ids if version in rated and rated[version].deals)
         return points + [
@@ -97,7 +97,7 @@ class LadderReader:
         Raises:
             ApiError: there is no such version, they are of different bots, or too many comparisons wait.
         """
-        versions = await self.stored.read(self.stored.entries.versions, {old, new})
+        versions = await self.book.read(self.book.versions, {old, new})
         for version in (old, new):
             if version not in versions or versions[version].bot != versions[old].bot:
                 raise not_in_ladder("version", str(version))
@@ -105,14 +105,14 @@ class LadderReader:
             raise too_many(MAX_COMPARISONS, "comparisons")
         self._comparing += 1
         try:
-            return await self.stored.load(self._compare, versions[old], versions[new])
+            return await self.book.load(self._compare, versions[old], versions[new])
         finally:
             self._comparing -= 1
 
     async def flags(self, season: Season) -> list[Flag]:
         """Return the flags of a season, oddest first, at most `MAX_FLAGS`."""
-        moment = int(self.stored.clock() // FLAGS_SECONDS)
-        make = partial(self.stored.load, self._find_flags, season)
+        moment = int(self.book.clock() // FLAGS_SECONDS)
+        make = partial(self.book.load, self._find_flags, season)
         return await self._flags.get((season.id, moment), make)
 
     # In threads of the store
@@ -130,34 +130,34 @@ class LadderReader:
         compared = paired.comparison(old.bot)
         return Comparison(compared.deals, compared.score.value, paired.score_error(old.bot))
 
-    def _against_house(self, version: Version) -> list[Deal]:
+    def _against_house(self, version: Version) -> list[LadderDeal]:
         """Return the latest finished deals of a version against the house alone."""
-        deals = latest_deals(self.stored.entries, version.id)
-        versions = self.stored.entries.versions({other for deal in deals for other in deal.versions})
+        deals = latest_deals(self.book, version.id)
+        versions = self.book.versions({other for deal in deals for other in deal.versions})
         house = {other.id for other in versions.values() if other.house}
         return against_house(deals, version.id, house)
 
     def _games(self, deal_ids: Collection[int]) -> list[FinishedGame]:
-        return [game for games in self.stored.entries.games_of(deal_ids).values() for game in games]
+        return [game for games in self.book.games_of(deal_ids).values() for game in games]
 
     def _find_flags(self, season: Season) -> list[Flag]:
-        last = season.closed_after if season.closed_after is not None else self.stored.ratings.last_finished()
-        before = self.stored.entries.seasons(1, season.id)
+        last = season.closed_after if season.closed_after is not None else self.book.last_finished()
+        before = self.book.seasons(1, season.id)
         first = before[0].closed_after or 0 if before else 0
         deals: defaultdict[str, list[RatedDeal]] = defaultdict(list)
-        for board, deal in self.stored.ratings.rated_deals(max(first, last - FLAGGED_DEALS)):
+        for board, deal in self.book.rated_deals(max(first, last - FLAGGED_DEALS)):
             if deal.finished > last:
                 break
             deals[board].append(deal)
-        versions = self.stored.entries.versions()
+        versions = self.book.versions()
         flags: list[Flag] = []
         for board, of_board in sorted(deals.items()):
-            scores = self.stored.entries.scores(season.id, board)
+            scores = self.book.scores(season.id, board)
             forfeits = {version: (score.games, score.forfeits) for version, score in scores.items()}
             flags += find_flags(board, of_board, versions, forfeits)
         return sorted(flags, key=lambda flag: (flag.p_value, -abs(flag.deviation)))[:MAX_FLAGS]
 
 
-def _conditions(deal: Deal, version: int) -> tuple[int, tuple[int, ...]]:
+def _conditions(deal: LadderDeal, version: int) -> tuple[int, tuple[int, ...]]:
     """Return what deals of two versions must have in common to be compared: cards, opponents and seats."""
     return deal.deal_seed, tuple(0 if other == version else other for other in deal.versions)

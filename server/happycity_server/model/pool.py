@@ -112,13 +112,13 @@ class PlayoutPool:
             for future in waiting:
                 future.cancel()
 
-    def close_soon(self) -> None:
+    def begin_close(self) -> None:
         """Start nothing more; calls that are being served end after their present job."""
         self._closing = True
 
     async def close(self) -> None:
         """End the processes."""
-        self.close_soon()
+        self.begin_close()
         if self._pool is not None:
             pool = await self._pool
             await asyncio.to_thread(pool.shutdown, cancel_futures=True)
@@ -167,7 +167,7 @@ def _prepare_worker() -> None:
 
 
 def _end_with_server() -> None:
-    """Wait for the server's end: a worker of one that was killed would wait for jobs for ever."""
+    """Wait for the server's end: a worker of one that was killed would wait for jobs without end."""
     server = multiprocessing.parent_process()
     assert server is not None
     with suppress(OSError):

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
 
-from happycity_ladder.entries import DealState
-from happycity_ladder.ladder_store import LadderStore
+from happycity_ladder.book import Book
 from happycity_server.places.places import Places
 from happycity_tournament.games import FinishedGame
 from happycity_tournament.storage.async_store import AsyncStore
@@ -23,7 +22,7 @@ class DealsInPlay:
         """Look at the matches of `places`, and at the tournaments and the ladder of `store`."""
         self._places = places
         self._store = store
-        self._ladder = LadderStore(store.store)
+        self._ladder = Book(store.store)
         self.waiting_seeds: Callable[[], Iterable[int]] = tuple
         """Returns the seeds of deals that wait for people at tables."""
 
@@ -52,12 +51,12 @@ class DealsInPlay:
         open_seeds = open_seeds | self._ladder.open_seeds()
         found = dict[int, DealOfGame]()
         for game in games:
-            deal, seed = deals.get(game.match_id), game.deal_seed
-            own = Play.OPEN if deal is not None and deal.state is DealState.OPEN else Play.ENDED
+            (deal_id, is_open), seed = deals.get(game.match_id, (None, False)), game.deal_seed
+            own = Play.OPEN if is_open else Play.ENDED
             own = max(own, plays.get(game.tournament_id or 0, own))
             others = _highest(plays[number] for number in numbers[seed] & plays.keys())
             elsewhere = Play.OPEN if seed in open_seeds else others
-            found[game.match_id] = max(own, min(elsewhere, Play.REPEATED)), None if deal is None else deal.id
+            found[game.match_id] = max(own, min(elsewhere, Play.REPEATED)), deal_id
         return found
 
     def _of_tournaments(self, numbers: Collection[int], open_seeds: set[int]) -> dict[int, Play]:

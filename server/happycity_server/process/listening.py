@@ -145,7 +145,7 @@ class BotServer:
         """End all calls; sessions have been asked to end their streams by themselves."""
         self.gate.stop_sweeping()
         self._lobby.stop_sweeping()
-        self.pool.close_soon()  # not before: bots may simulate in the grace time of their matches
+        self.pool.begin_close()  # not before: bots may simulate in the grace time of their matches
         await self.grpc.stop(STREAM_CLOSE_SECONDS)
         await self.pool.close()
 

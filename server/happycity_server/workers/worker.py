@@ -18,11 +18,11 @@ from happycity.runtime.unreachable import failure
 from happycity.worker.v1 import worker_service_pb2 as pb
 from happycity.worker.v1.worker_service_pb2_grpc import WorkerServiceStub
 from happycity_server.config import ServerSettings
+from happycity_server.hosting.copies import CopiedBots, ReadSubmission
 from happycity_server.places.protocol import VERSION, ServerLink, WorkCall
 from happycity_server.process.listening import on_stdin_end, raise_file_limit
 from happycity_server.process.private_arena import private_arena
 from happycity_server.process.programs import bot_programs, keep_running, new_secrets
-from happycity_server.workers.copies import CopiedBots, ReadSubmission
 from happycity_tournament.lineup import Lineup
 
 _REFUSALS = (

@@ -26,7 +26,7 @@ from happycity.hosting.v1beta1 import hosting_service_pb2 as pb
 from happycity.runtime.tokens import Role
 from happycity_tournament.hosted import sandbox
 from happycity_tournament.hosted.sandbox import Sandbox
-from happycity_tournament.hosted.submissions import Submissions
+from happycity_tournament.hosted.submissions import HostedBot, Submissions, SubmissionState
 
 ROOT = Path(__file__).parents[3]
 FIRST = ROOT / "clients/python/examples/first.py"
@@ -101,12 +101,11 @@ def host(folder: Path, bot: str) -> Path:
     """Let a server in a folder play a bot that passed its trial; return the bot's file."""
     issued_token(folder / "tokens.json", Role.BOT, bot)  # without one, its bot would be withdrawn
     store = Submissions(folder / "bots")
-    with closing(store.upload(pb.HostedBot(name=bot, command="python bot.py"))) as upload:
+    with closing(store.upload(HostedBot(name=bot, command="python bot.py"))) as upload:
         upload.take(pb.SubmitRequest(file=pb.HostedFile(path="bot.py")))
         upload.take(pb.SubmitRequest(content=FIRST.read_bytes()))
         kept = store.keep(upload, "Team 7", datetime.now(UTC))
-    kept.state = pb.SUBMISSION_STATE_PLAYING
-    store.save(kept)
+    store.save(store.change(kept, state=SubmissionState.PLAYING))
     return store.place(kept) / "files" / "bot.py"
 
 
@@ -141,7 +140,7 @@ class Cell:
 
     def start(self, *command: str) -> subprocess.Popen[bytes]:
         """Start a command in the sandbox."""
-        words = self._sandbox.command(pb.HostedBot(command=shlex.join(command)), self.folder, "run")
+        words = self._sandbox.command(HostedBot(name="", command=shlex.join(command)), self.folder, "run")
         if self._as_user:
             (self.folder / "run").chmod(0o777)
             for path in (self.socket, self.files, *self.files.iterdir()):

@@ -31,7 +31,7 @@ from happycity.runtime.transport import Access
 from happycity_tournament.client.connection import call_server
 from happycity_tournament.client.run_folder import RemoteServer
 from happycity_tournament.config import RandomRounds, TournamentConfig, TournamentState
-from happycity_tournament.hosted.submissions import Submissions
+from happycity_tournament.hosted.submissions import Submission, Submissions
 
 BOT = 'name = "alice"\ncommand = "{command}"\nlanguage = "Python"\nfiles = ["*.py"]\n'
 
@@ -233,9 +233,9 @@ def test_hosted_bots_play_beside_workers(tmp_path: Path) -> None:
         assert logged("match_over", '"worker"')
         until(lambda: server.metric("happycity_restarts_total").get("carl") == 1)
 
-        def is_used(one: pb.Submission) -> bool:
+        def is_used(one: Submission) -> bool:
             """What is stored with a submission was used beside workers: two starts cost more than this."""
-            return one.cpu_seconds > 0.4 and one.peak_memory_bytes > 10_000_000
+            return one.usage.cpu_seconds > 0.4 and one.usage.peak_memory_bytes > 10_000_000
 
         until(lambda: sum(map(is_used, Submissions(tmp_path / "bots"))) == len(bots))
         gone = logged("bot_disconnected", "ben", '"worker"')

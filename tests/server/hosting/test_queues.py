@@ -23,6 +23,7 @@ from happycity_server.hosting.hosting import Hosting
 from happycity_server.hosting.service import HostingService
 from happycity_server.hosting.trial_queue import TrialQueue
 from happycity_server.process.programs import Programs
+from happycity_tournament.hosted.submissions import HostedBot, Submission, SubmissionState
 
 
 class Clock:
@@ -36,8 +37,9 @@ class Clock:
         return self.now.timestamp()
 
 
-def submission(owner: str, bot: str, digest: str = "") -> pb.Submission:
-    return pb.Submission(bot=pb.HostedBot(name=bot), owner=owner, digest=digest)
+def submission(owner: str, bot: str, digest: str = "") -> Submission:
+    now = datetime.now(UTC)
+    return Submission(bot=HostedBot(name=bot), owner=owner, digest=digest, created_at=now, files=1, bytes=1)
 
 
 async def tried(queue: TrialQueue, clock: Clock, seconds: Callable[[str], float], count: int) -> list[str]:
@@ -136,12 +138,12 @@ async def authors(folder: Path) -> AsyncIterator[Authors]:
     hosted = Hosting(settings(folder, sandbox=TEMPLATE), folder / "bots", cast("Any", Guests()))
     forever = asyncio.Event()
 
-    async def check(command: object) -> str:
+    async def run_trial(*_: object) -> tuple[str, ...]:
         await forever.wait()
-        return ""
+        return ()
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(hosting, "check", check)
+        patch.setattr(hosting, "run_trial", run_trial)
         await hosted.start(Programs())
         yield Authors(HostingService(hosted, house=frozenset(), now=lambda: datetime.now(UTC)))
         await hosted.stop()
@@ -203,7 +205,7 @@ async def test_replaced_submission_is_rejected_and_its_files_go(tmp_path: Path) 
         newer = await them.submit("Team 8", stream)
         store = them.served.hosting.submissions
         found = {one.digest: one for one in store if one.bot.name == "alice"}
-        assert found[newer.digest].state == pb.SUBMISSION_STATE_TRYING
-        assert found[older.digest].state == pb.SUBMISSION_STATE_REJECTED
+        assert found[newer.digest].state is SubmissionState.TRYING
+        assert found[older.digest].state is SubmissionState.REJECTED
         assert [*found[older.digest].result] == [*hosting.REPLACED]
         assert not (store.place(found[older.digest]) / "files").exists()

@@ -22,6 +22,7 @@ from happycity_server.hosting.trial import TrialError
 from happycity_server.process.programs import Programs
 from happycity_tournament.hosted import sandbox
 from happycity_tournament.hosted.sandbox import BWRAP, MEMORY_BYTES, Sandbox
+from happycity_tournament.hosted.submissions import HostedBot, Submission, SubmissionState
 
 TEMPLATE = "true {socket} {folder} {command}"
 """A sandbox that needs nothing of this machine."""
@@ -42,32 +43,33 @@ class Guests:
         return {"alice"}
 
 
-async def tried(folder: Path, tries: Callable[[], str], sandbox_check: Callable[[], None]) -> pb.Submission:
+async def tried(folder: Path, tries: Callable[[], str], sandbox_check: Callable[[], None]) -> Submission:
     """Submit a bot, whose trial ends in a way; return what became of it."""
     hosted = Hosting(settings(folder, sandbox=TEMPLATE), folder / "bots", cast("Any", Guests()))
     over, loop, save = asyncio.Event(), asyncio.get_running_loop(), hosted.submissions.save
 
-    def saved(submission: pb.Submission) -> None:
+    def saved(submission: Submission) -> None:
         save(submission)
         if submission.result:
             loop.call_soon_threadsafe(over.set)
 
-    async def check(command: object) -> str:
-        return tries()
+    async def run_trial(*_: object) -> tuple[str, ...]:
+        return (tries(),)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(hosted.submissions, "save", saved)
         patch.setattr(hosted.sandbox, "check", sandbox_check)
-        patch.setattr(hosting, "check", check)
+        patch.setattr(hosting, "run_trial", run_trial)
         await hosted.start(Programs())
-        with closing(hosted.submissions.upload(pb.HostedBot(name="alice", command="python x"))) as upload:
+        with closing(hosted.submissions.upload(HostedBot(name="alice", command="python x"))) as upload:
             upload.take(pb.SubmitRequest(file=pb.HostedFile(path="x")))
             upload.take(pb.SubmitRequest(content=b"x"))
-            kept = await hosted.keep(upload, "Team 7", datetime.now(UTC))
+            await hosted.keep(upload, "Team 7", datetime.now(UTC))
         async with asyncio.timeout(LIMIT):
             await over.wait()
         await hosted.stop()
-    return kept
+    (submission,) = hosted.submissions
+    return submission
 
 
 def fails(error: Exception) -> Callable[[], Any]:
@@ -87,32 +89,32 @@ WRONG_BOT = TrialError("conformance: the bot did not connect; its process ended 
 @pytest.mark.parametrize(
     ("tries", "check", "state"),
     [
-        (fails(WRONG_BOT), lambda: None, pb.SUBMISSION_STATE_REJECTED),
+        (fails(WRONG_BOT), lambda: None, SubmissionState.REJECTED),
         (
             fails(WRONG_BOT),
             fails(ConfigError("bwrap makes no namespaces")),
-            pb.SUBMISSION_STATE_TRYING,
+            SubmissionState.TRYING,
         ),
-        (fails(OSError(28, "No space left on device")), lambda: None, pb.SUBMISSION_STATE_TRYING),
-        (fails(RuntimeError()), lambda: None, pb.SUBMISSION_STATE_TRYING),
+        (fails(OSError(28, "No space left on device")), lambda: None, SubmissionState.TRYING),
+        (fails(RuntimeError()), lambda: None, SubmissionState.TRYING),
     ],
     ids=["the bot's command", "no sandbox any more", "a full disk", "a defect of the server"],
 )
 async def test_only_a_bots_own_fault_rejects_it(
-    tmp_path: Path, tries: Callable[[], str], check: Callable[[], None], state: int
+    tmp_path: Path, tries: Callable[[], str], check: Callable[[], None], state: SubmissionState
 ) -> None:
     """The others are tried again by the next server."""
     submission = await tried(tmp_path, tries, check)
-    assert submission.state == state
-    assert ("no fault of the bot" in submission.result[0]) == (state == pb.SUBMISSION_STATE_TRYING)
-    assert has_files(tmp_path) == (state == pb.SUBMISSION_STATE_TRYING)
+    assert submission.state is state
+    assert ("no fault of the bot" in submission.result[0]) == (state is SubmissionState.TRYING)
+    assert has_files(tmp_path) == (state is SubmissionState.TRYING)
 
 
 @pytest.mark.level(2)
 async def test_suite_that_fails_itself_rejects_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trial, "STEPS", ("no-such-step",))
     with pytest.raises(HappyCityError, match="there is no step 'no-such-step'") as failed:
-        await trial.check(("true",))
+        await trial.check_conformance(("true",))
     assert not isinstance(failed.value, TrialError)
 
 

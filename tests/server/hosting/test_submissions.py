@@ -13,13 +13,13 @@ import pytest
 from happycity import ConfigError
 from happycity.hosting.v1beta1 import hosting_service_pb2 as pb
 from happycity_tournament.hosted import submissions as limits
-from happycity_tournament.hosted.submissions import Submissions
+from happycity_tournament.hosted.submissions import HostedBot, Submission, Submissions, SubmissionState, Usage
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
-BOT = pb.HostedBot(name="alice", command="python bot.py", language="Python")
+BOT = HostedBot(name="alice", command="python bot.py", language="Python")
 
 
-def submit(store: Submissions, files: Sequence[tuple[str, bytes]], bot: pb.HostedBot = BOT) -> pb.Submission:
+def submit(store: Submissions, files: Sequence[tuple[str, bytes]], bot: HostedBot = BOT) -> Submission:
     with closing(store.upload(bot)) as upload:
         for path, content in files:
             upload.take(pb.SubmitRequest(file=pb.HostedFile(path=path, executable=path.startswith("bin/"))))
@@ -96,7 +96,8 @@ def test_files_that_are_refused(tmp_path: Path, files: list[tuple[str, bytes]]) 
 
 
 @pytest.mark.parametrize(
-    "part", [pb.SubmitRequest(content=b"x"), pb.SubmitRequest(bot=BOT), pb.SubmitRequest()]
+    "part",
+    [pb.SubmitRequest(content=b"x"), pb.SubmitRequest(bot=pb.HostedBot(name="alice")), pb.SubmitRequest()],
 )
 def test_part_out_of_order(tmp_path: Path, part: pb.SubmitRequest) -> None:
     """Content that belongs to no file, and a second head, are refused."""
@@ -113,7 +114,7 @@ def test_version_is_the_digest_of_the_content(tmp_path: Path) -> None:
         submit(store, [("bot.py", b"z"), ("data/a", b"y")]),
         submit(store, [("bot.py", b"x"), ("data/b", b"y")]),
         submit(store, [("bot.py", b"x"), ("bin/a", b"y")]),
-        submit(store, files, pb.HostedBot(name="alice", command="python other.py", language="Python")),
+        submit(store, files, HostedBot(name="alice", command="python other.py", language="Python")),
     ]
     assert len({first.digest, *(one.digest for one in others)}) == 5
     place = store.place(first) / "files"
@@ -147,14 +148,16 @@ def test_restart_knows_all(tmp_path: Path) -> None:
     """A new server finds what was submitted and what became of it; files of rejected bots are gone."""
     store = Submissions(tmp_path)
     plays, rejected = submit(store, [("a", b"1")]), submit(store, [("a", b"2")])
-    plays.state, rejected.state = pb.SUBMISSION_STATE_PLAYING, pb.SUBMISSION_STATE_REJECTED
-    rejected.result.append("no")
+    plays = store.change(
+        plays, state=SubmissionState.PLAYING, usage=Usage(cpu_seconds=1.5, peak_memory_bytes=7)
+    )
+    rejected = store.change(rejected, state=SubmissionState.REJECTED, result=("no",))
     store.save(plays)
     store.save(rejected)
     (tmp_path / "incoming-left").mkdir()
     again = Submissions(tmp_path)
     assert again.playing("alice") == plays
-    assert again.find("alice", rejected.digest) is not None
+    assert again.find("alice", rejected.digest) == rejected
     assert not (again.place(rejected) / "files").exists()
     assert not (tmp_path / "incoming-left").exists()
 
@@ -163,7 +166,7 @@ def test_restart_knows_all(tmp_path: Path) -> None:
 def test_names_are_no_paths(tmp_path: Path, bot: str) -> None:
     """A bot may be called like a folder above; its files are in the folder all the same."""
     store = Submissions(tmp_path / "hosted")
-    kept = submit(store, [("a", b"1")], pb.HostedBot(name=bot, command="x"))
+    kept = submit(store, [("a", b"1")], HostedBot(name=bot, command="x"))
     assert store.place(kept).resolve().parent.parent == (tmp_path / "hosted").resolve()
 
 
@@ -171,9 +174,8 @@ def test_submissions_get_a_new_owner_or_go(tmp_path: Path) -> None:
     """Those of others stay, and what plays goes when it has ended."""
     store = Submissions(tmp_path)
     mine, other = (submit(store, [("bot.py", text)]) for text in (b"1", b"2"))
-    mine.state, other.owner = pb.SUBMISSION_STATE_PLAYING, "Team 8"
-    store.save(mine)
-    store.save(other)
+    store.save(store.change(mine, state=SubmissionState.PLAYING))
+    store.save(store.change(other, owner="Team 8"))
     store.rename_owner("Team 7", "Team 9")
     assert {one.digest: one.owner for one in Submissions(tmp_path)} == {
         mine.digest: "Team 9",
@@ -182,8 +184,44 @@ def test_submissions_get_a_new_owner_or_go(tmp_path: Path) -> None:
     store.rename_owner("Team 9", None)
     playing = store.playing("alice")
     assert playing is not None
-    playing.state = pb.SUBMISSION_STATE_RETIRED
-    store.save(playing)
+    store.save(store.change(playing, state=SubmissionState.RETIRED))
     store.rename_owner("Team 9", None)
     assert [one.owner for one in Submissions(tmp_path)] == ["Team 8"]
     assert not store.place(mine).exists()
+
+
+def test_changes_of_one_submission_do_not_undo_each_other(tmp_path: Path) -> None:
+    """Who changes it may have read it before another change: each changes only what it names."""
+    store = Submissions(tmp_path)
+    read = submit(store, [("a", b"1")])
+    used = pb.Submission(bot=pb.HostedBot(name="alice"), digest=read.digest, cpu_seconds=2.0)
+    store.add_usage([used, used])
+    store.save(store.change(read, state=SubmissionState.PLAYING))
+    store.save(store.change(read, owner="Team 8"))
+    (again,) = Submissions(tmp_path)
+    assert (again.state, again.owner, again.usage.cpu_seconds) == (SubmissionState.PLAYING, "Team 8", 4.0)
+
+
+def test_folder_of_an_earlier_server_is_read(tmp_path: Path) -> None:
+    """A submission is stored as the contract's message, as servers did that had no class of their own."""
+    folder = tmp_path / "bot.alice" / ("ab" * 32)
+    folder.mkdir(parents=True)
+    (folder / "submission.json").write_text(
+        '{"bot": {"name": "alice", "command": "python bot.py"}, "digest": "' + "ab" * 32 + '",'
+        ' "owner": "Team 7", "state": "SUBMISSION_STATE_PLAYING", "files": 1, "bytes": "300",'
+        ' "createTime": "2026-01-02T00:00:00.123456Z", "result": ["fine"], "cpuSeconds": 1.5,'
+        ' "peakMemoryBytes": "70"}'
+    )
+    (stored,) = Submissions(tmp_path)
+    assert stored == Submission(
+        bot=HostedBot(name="alice", command="python bot.py"),
+        digest="ab" * 32,
+        owner="Team 7",
+        state=SubmissionState.PLAYING,
+        files=1,
+        bytes=300,
+        created_at=NOW.replace(microsecond=123456),
+        result=("fine",),
+        usage=Usage(cpu_seconds=1.5, peak_memory_bytes=70),
+    )
+    assert Submission.of(stored.message()) == stored

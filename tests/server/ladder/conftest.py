@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from tests.ladder.test_ladder_store import ladder_with_bots
+from tests.ladder.test_book import ladder_with_bots
 
 from happycity_tournament.storage.async_store import AsyncStore
 from happycity_tournament.storage.store import Store

@@ -12,12 +12,12 @@ from tests.server.harness import serving
 
 from happycity import BotInfo
 from happycity_client import Bot
-from happycity_ladder.entries import Deal, DealState, Rating
+from happycity_ladder.book import Book
+from happycity_ladder.entries import DealState, LadderDeal, Rating
 from happycity_ladder.ladder_config import LadderConfig
-from happycity_ladder.ladder_store import LadderStore
 from happycity_server.app import RunningServer
-from happycity_server.ladder.ratings import Ratings
-from happycity_server.ladder.stored import StoredLadder
+from happycity_server.ladder.ratings import LadderRatings
+from happycity_server.ladder.served_book import ServedBook
 from happycity_tournament.storage.async_store import AsyncStore
 from happycity_tournament.storage.store import Store
 
@@ -71,13 +71,13 @@ async def playing(
         yield
 
 
-def deals_in(folder: Path) -> list[Deal]:
+def deals_in(folder: Path) -> list[LadderDeal]:
     """Return the deals of a store, oldest first."""
     with Store.existing(f"sqlite:///{folder}/games.sqlite") as store:
-        return LadderStore(store).deals(10_000)[::-1]
+        return Book(store).deals(10_000)[::-1]
 
 
-def numbers_of(deals: Iterable[Deal]) -> list[int]:
+def numbers_of(deals: Iterable[LadderDeal]) -> list[int]:
     """Return the numbers of the finished ones among deals, in order."""
     return sorted(deal.finished for deal in deals if deal.finished)
 
@@ -88,7 +88,7 @@ async def ratings_follow(folder: Path) -> dict[int, Rating]:
     for kept in (True, False):
         with Store.create(f"sqlite:///{folder}/games.sqlite") as store:
             async with AsyncStore(store) as async_store:
-                ratings = Ratings(StoredLadder(config, async_store, lambda: 4e9))
+                ratings = LadderRatings(ServedBook(config, async_store, lambda: 4e9))
                 if kept:
                     await ratings.load()
                 assert ratings.behind
@@ -100,10 +100,10 @@ async def ratings_follow(folder: Path) -> dict[int, Rating]:
     return found[0]
 
 
-def check_complete(folder: Path, deals: Sequence[Deal]) -> None:
+def check_complete(folder: Path, deals: Sequence[LadderDeal]) -> None:
     """Check that the stored games of deals are all rotations of one deal, for those that are finished."""
     with Store.existing(f"sqlite:///{folder}/games.sqlite") as store:
-        ladder = LadderStore(store)
+        ladder = Book(store)
         games = ladder.games_of([deal.id for deal in deals])
         versions = ladder.versions()
     for deal in deals:

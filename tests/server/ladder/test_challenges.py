@@ -11,10 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from happycity import BotInfo
-from happycity_ladder.challenge_store import ChallengeStore
-from happycity_ladder.entries import Challenge, ChallengeState, Deal, DealKind, NewDeal
+from happycity_ladder.book import Book
+from happycity_ladder.entries import Challenge, ChallengeState, DealKind, LadderDeal, NewDeal
 from happycity_ladder.ladder_config import Board, LadderConfig, Quotas
-from happycity_ladder.ladder_store import LadderStore
 from happycity_server.errors import ApiError
 from happycity_server.ladder import challenges
 from happycity_server.ladder.challenges import (
@@ -24,7 +23,7 @@ from happycity_server.ladder.challenges import (
     against_house,
     check_quotas,
 )
-from happycity_server.ladder.stored import StoredLadder
+from happycity_server.ladder.served_book import ServedBook
 from happycity_tournament.games import BotProfile
 from happycity_tournament.storage.async_store import AsyncStore
 from happycity_tournament.storage.store import Store
@@ -43,8 +42,8 @@ class Ladder:
 
     def __init__(self, store: AsyncStore) -> None:
         self.now = 1_000_000.0
-        self.store = LadderStore(store.store)
-        self.challenges = Challenges(StoredLadder(CONFIG, store, lambda: self.now), house=HOUSE)
+        self.store = Book(store.store)
+        self.challenges = Challenges(ServedBook(CONFIG, store, lambda: self.now), house=HOUSE)
         self.season = self.store.open_season(self.now)
         for name in HOUSE:
             self.enter(name, owner="house", house=True)
@@ -70,7 +69,7 @@ class Ladder:
     async def answer(self, number: int, bot: str, answer: ChallengeAnswer) -> Challenge:
         return await self.challenges.answer(number, bot, answer)
 
-    def deal(self, *versions: int) -> Deal:
+    def deal(self, *versions: int) -> LadderDeal:
         """Store a rated deal on the board of two seats, as if it had been played."""
         names = self.store.versions(versions)
         bots = tuple(names[each].bot for each in versions)
@@ -210,7 +209,7 @@ async def test_challenges_that_came_to_nothing_are_forgotten(ladder: Ladder) -> 
     for age, left in ((DAY, [played, playing, dropped]), (DAY + 3601, [played, playing])):
         ladder.now = dropped.created_at + age
         await ladder.challenges.playing()
-        found = ChallengeStore(ladder.store.store).newest(9)
+        found = Book(ladder.store.store).challenges(9)
         assert [made.id for made in found] == [made.id for made in left]
 
 
@@ -288,7 +287,7 @@ def test_after_the_wait_there_is_room(past: list[tuple[float, int, ChallengeStat
 
 def test_deals_against_the_house_alone_are_replayed() -> None:
     """Not those with guests, and not those that are not finished."""
-    deal = Deal(
+    deal = LadderDeal(
         id=0,
         season_id=1,
         board="2-family",

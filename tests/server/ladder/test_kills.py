@@ -20,9 +20,8 @@ from tests.server.ladder.ladders import (
 from tests.server.server_process import ended_server
 
 from happycity.ladder.v1beta1 import ladder_service_pb2 as pb
-from happycity_ladder.act_store import ActStore
+from happycity_ladder.book import Book
 from happycity_ladder.entries import DealState
-from happycity_ladder.ladder_store import LadderStore
 from happycity_tournament.storage.store import Store
 
 
@@ -78,9 +77,9 @@ async def test_kill_during_an_act_loses_nothing(tmp_path: Path, seconds: float) 
             await asyncio.sleep(seconds)  # wherever the act stands then, the server is killed
         await calling
     with Store.create(f"sqlite:///{tmp_path}/games.sqlite") as store:
-        acts, voided = ActStore(store).newest(9), [deal for deal in deals_in(tmp_path) if deal.act_id]
+        acts, voided = Book(store).actions(9), [deal for deal in deals_in(tmp_path) if deal.act_id]
         assert [act.deals for act in acts] == ([len(voided)] if voided else [])
-        season, deals = LadderStore(store).season(), deals_in(tmp_path)
+        season, deals = Book(store).season(), deals_in(tmp_path)
         assert season is not None
         assert season.deals == sum(deal.state is DealState.FINISHED for deal in deals)
     await ratings_follow(tmp_path)

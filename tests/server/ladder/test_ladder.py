@@ -26,17 +26,16 @@ from tests.waiting import LIMIT
 from happycity import Config, Move
 from happycity.wire.messages import config_message
 from happycity_client import Bot, Decision
+from happycity_ladder.book import Book
 from happycity_ladder.entries import DealState
-from happycity_ladder.ladder_store import LadderStore
-from happycity_ladder.rating_store import RatingStore
 from happycity_server.app import RunningServer
 from happycity_server.ladder import ladder as ladder_module
-from happycity_server.ladder.ratings import Ratings
+from happycity_server.ladder.ratings import LadderRatings
 from happycity_tournament.storage.store import Store
 
 
-def ladder_of(folder: Path) -> LadderStore:
-    return LadderStore(Store.existing(f"sqlite:///{folder}/games.sqlite"))
+def ladder_of(folder: Path) -> Book:
+    return Book(Store.existing(f"sqlite:///{folder}/games.sqlite"))
 
 
 @pytest.mark.parametrize("workers", [0, pytest.param(1, marks=pytest.mark.level(2))])
@@ -62,7 +61,7 @@ async def test_bots_that_connect_are_paired_and_rated(tmp_path: Path, workers: i
     assert {version: score.games for version, score in ladder.scores(1, "2-family").items()} == {
         version: 2 * deals for version, deals in played.items()
     }
-    history = RatingStore(ladder.store).history("2-family", list(played), most=1000)
+    history = Book(ladder.store).history("2-family", list(played), most=1000)
     assert {point.version_id for point in history} == set(played)
 
 
@@ -165,7 +164,11 @@ async def test_a_ladder_whose_parts_fail_goes_on_and_stops(
     games = Games()
     async with laddering(tmp_path) as server, playing(server.address, "anna", "ben", games=games):
         await games.more(2)
-        for owner, name in ((ladder_module.Ladder, "_next_time"), (Ratings, "catch_up"), (Ratings, "save")):
+        for owner, name in (
+            (ladder_module.Ladder, "_next_time"),
+            (LadderRatings, "catch_up"),
+            (LadderRatings, "save"),
+        ):
             monkeypatch.setattr(owner, name, failing)
         await games.more(6)
 

@@ -3,17 +3,17 @@
 from typing import Any, cast
 
 import pytest
-from tests.ladder.test_ladder_store import profile
+from tests.ladder.test_book import profile
 
+from happycity_ladder.book import Book
 from happycity_ladder.ladder_config import LadderConfig
-from happycity_ladder.ladder_store import LadderStore
 from happycity_server.ladder.presence import (
     FIRST_PAUSE,
     FORFEITED_IN_A_ROW,
     LONGEST_PAUSE,
     Presence,
 )
-from happycity_server.ladder.stored import StoredLadder
+from happycity_server.ladder.served_book import ServedBook
 from happycity_server.places.places import Places
 from happycity_tournament.games import BotProfile
 from happycity_tournament.storage.async_store import AsyncStore
@@ -51,7 +51,7 @@ class There:
 class Failing(There):
     def __init__(self, store: AsyncStore) -> None:
         super().__init__()
-        ladder = StoredLadder(LadderConfig(), store, lambda: self.now)
+        ladder = ServedBook(LadderConfig(), store, lambda: self.now)
         self.presence = Presence(ladder, cast("Places", self), owner_of=lambda bot: bot)
 
     def forfeit(self, bot: str = "anna", *, at: float | None = None) -> float:
@@ -84,7 +84,7 @@ async def test_bot_that_was_forgotten_comes_back_while_the_store_fails(store: As
             raise StoreError(store.store.url, "is out of order")
         return bot
 
-    ladder = StoredLadder(LadderConfig(), store, lambda: there.now)
+    ladder = ServedBook(LadderConfig(), store, lambda: there.now)
     presence = Presence(ladder, cast("Places", there), owner_of=owner_of)
     there.bots = {"dan"}
     await presence.refresh()
@@ -93,20 +93,20 @@ async def test_bot_that_was_forgotten_comes_back_while_the_store_fails(store: As
         await presence.refresh()
     there.bots, fails = {"dan", "eva"}, False
     await presence.refresh()
-    stored = LadderStore(store.store).versions()
+    stored = Book(store.store).versions()
     assert {stored[version.id].bot for version in presence.versions.values()} == {"dan", "eva"}
 
 
 async def test_bot_whose_token_was_revoked_keeps_its_owner(store: AsyncStore) -> None:
     """Until it leaves: else a deletion of the owner would not find it."""
     there, owners = There(), {"anna": "Team 7"}
-    ladder = StoredLadder(LadderConfig(), store, lambda: there.now)
+    ladder = ServedBook(LadderConfig(), store, lambda: there.now)
     presence = Presence(ladder, cast("Places", there), owner_of=owners.get)
     there.bots = {"anna"}
     await presence.refresh()
     owners.clear()
     await presence.refresh()
-    stored = LadderStore(store.store).versions()
+    stored = Book(store.store).versions()
     assert [version.owner for version in stored.values() if version.bot == "anna"] == ["Team 7"]
 
 

@@ -5,16 +5,16 @@ from collections.abc import Generator
 from typing import cast
 
 import pytest
-from tests.ladder.test_ladder_store import BOTS, begun, play, profile
+from tests.ladder.test_book import BOTS, begun, play, profile
 
+from happycity_ladder.book import Book
 from happycity_ladder.entries import RatedDeal, Rating, RatingPoint, Version
 from happycity_ladder.ladder_config import Board, LadderConfig
-from happycity_ladder.ladder_store import LadderStore
-from happycity_ladder.leaderboard import Line
+from happycity_ladder.leaderboard import LeaderboardLine
 from happycity_server.ladder.ladder import Ladder
-from happycity_server.ladder.ratings import Ratings, _History
+from happycity_server.ladder.ratings import LadderRatings, _History
 from happycity_server.ladder.reader import LEADERBOARD_SECONDS, LadderReader
-from happycity_server.ladder.stored import StoredLadder
+from happycity_server.ladder.served_book import ServedBook
 from happycity_tournament.storage.async_store import AsyncStore
 
 YEAR = 365 * 86400.0
@@ -67,8 +67,8 @@ def test_history_forgets_versions_that_stopped_playing() -> None:
 async def test_ratings_forget_versions_that_stopped_playing(store: AsyncStore) -> None:
     """However many versions a bot has had, no more than those of the last deals are in memory."""
     ladder, ratings = (
-        LadderStore(store.store),
-        Ratings(StoredLadder(LadderConfig(boards=(Board(players=2),)), store, float)),
+        Book(store.store),
+        LadderRatings(ServedBook(LadderConfig(boards=(Board(players=2),)), store, float)),
     )
     await ratings.load()
     for number in range(5):
@@ -88,13 +88,13 @@ async def test_ratings_forget_versions_that_stopped_playing(store: AsyncStore) -
 
 async def test_season_that_ends_while_deals_are_read_counts(store: AsyncStore) -> None:
     """The ratings of a running server are those that follow from its store alone."""
-    config, ladder = LadderConfig(boards=(Board(players=2),)), LadderStore(store.store)
-    ratings, again = (Ratings(StoredLadder(config, store, lambda: 50.0)) for _ in range(2))
+    config, ladder = LadderConfig(boards=(Board(players=2),)), Book(store.store)
+    ratings, again = (LadderRatings(ServedBook(config, store, lambda: 50.0)) for _ in range(2))
     for each in (ratings, again):
         await each.load()
     play(ladder, begun(ladder, 1, 2), 1)
     await ratings.catch_up()
-    find = ratings._ladder.ratings.rated_deals
+    find = ratings._book.rated_deals
 
     def rated_deals(after: int) -> Generator[tuple[str, RatedDeal]]:
         if after == 1:
@@ -102,7 +102,7 @@ async def test_season_that_ends_while_deals_are_read_counts(store: AsyncStore) -
             play(ladder, begun(ladder, 1, 2), 3)
         return find(after)
 
-    ratings._ladder.ratings.rated_deals = rated_deals  # type: ignore[method-assign]
+    ratings._book.rated_deals = rated_deals  # type: ignore[method-assign]
     await ratings.catch_up()
     await again.catch_up()
     assert await ratings.of("2-family") == await again.of("2-family")
@@ -114,12 +114,11 @@ class Shown:
     """A ladder that counts how often its leaderboards are made."""
 
     def __init__(self, store: AsyncStore) -> None:
-        self.stored = StoredLadder(LadderConfig(), store, lambda: self.now)
+        self.book = ServedBook(LadderConfig(), store, lambda: self.now)
         self.now = 50.0
-        self.seasons = self
         self.made: list[tuple[str, int]] = []
 
-    async def leaderboard(self, board: str, season_id: int) -> list[Line]:
+    async def leaderboard(self, board: str, season_id: int) -> list[LeaderboardLine]:
         self.made.append((board, season_id))
         return []
 
@@ -134,6 +133,6 @@ async def test_leaderboard_is_made_once_a_second_and_for_each_season(store: Asyn
     assert shown.made == [("2-family", 1)]
     await reader.leaderboard("2-family", await reader.season())
     assert shown.made == [("2-family", 1)] * 2
-    reader.stored.entries.close_season(1, {}, shown.now)
+    reader.book.close_season(1, {}, shown.now)
     await reader.leaderboard("2-family", await reader.season())
     assert shown.made == [*[("2-family", 1)] * 2, ("2-family", 2)]

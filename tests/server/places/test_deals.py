@@ -11,7 +11,7 @@ from tests.tournament.games import finished, fixtures_of
 
 from happycity import BotInfo, Config
 from happycity_ladder import entries
-from happycity_ladder.ladder_store import LadderStore
+from happycity_ladder.book import Book
 from happycity_server.places.deals import DealsInPlay
 from happycity_tournament.config import RandomRounds, TournamentConfig, TournamentState
 from happycity_tournament.games import BotProfile, FinishedGame
@@ -122,7 +122,7 @@ async def test_deals_that_wait_for_people(deals: Deals) -> None:
 
 async def test_deals_of_the_ladder(deals: Deals) -> None:
     """A game of an open deal is of a deal in play, and so is one whose cards an open deal has."""
-    ladder = LadderStore(deals.store)
+    ladder = Book(deals.store)
     ladder.open_season(10.0)
     said = BotProfile(BotInfo(), "sdk/1")
     versions = tuple(ladder.enter_version(bot, said, 11.0, owner=bot).id for bot in BOTS)

@@ -21,7 +21,7 @@ from tests.tournament.conftest import Run
 from happycity import Config, ConfigError
 from happycity.hosting.v1beta1 import hosting_service_pb2 as pb
 from happycity_tournament.config import RandomRounds, TournamentConfig
-from happycity_tournament.hosted.submissions import Submissions
+from happycity_tournament.hosted.submissions import HostedBot, Submissions
 from happycity_tournament.lineup import BotEntry, Lineup
 from happycity_tournament.proof.choices import programs_of
 from happycity_tournament.proof.commitment import Commitment, canonical
@@ -76,7 +76,7 @@ class Forger:
     def host(self, bot: str, command: str) -> Path:
         """Commit to a submission as the program of a bot, and return the file with it."""
         copies = Submissions(self.folder.with_name("copies"))
-        with closing(copies.upload(pb.HostedBot(name=bot, command=command))) as upload:
+        with closing(copies.upload(HostedBot(name=bot, command=command))) as upload:
             upload.take(pb.SubmitRequest(file=pb.HostedFile(path="first.py")))
             upload.take(pb.SubmitRequest(content=FIRST.read_bytes()))
             digest = copies.keep(upload, "", datetime.now(UTC)).digest

@@ -203,9 +203,9 @@ def measure(allowed: int, *, with_kernel: bool) -> tuple[_Processes, int, bool]:
 
 
 def bounded(allowed: int) -> Path | None:
-    """Return the folder of a new cgroup with so many bytes of memory; None where there can be none.
+    """Return the folder of a new cgroup with a limit of memory in bytes; None where there can be none.
 
-    In version 2 it is beside this process's own, as one with processes has none below it with limits.
+    In version 2 it is next to this process's own, as one with processes has none below it with limits.
     """
     for line in Path("/proc/self/cgroup").read_text().splitlines():
         number, controllers, own = line.split(":", 2)

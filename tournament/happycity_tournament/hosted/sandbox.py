@@ -12,11 +12,11 @@ from pathlib import Path
 
 from happycity import ConfigError
 from happycity.errors import FieldError
-from happycity.hosting.v1beta1 import hosting_service_pb2 as pb
 from happycity.match import one_line
 from happycity.runtime.child import ChildError, split_command
 from happycity.runtime.files import replacing
 from happycity_tournament.hosted import launcher, seccomp
+from happycity_tournament.hosted.submissions import HostedBot
 
 BWRAP = "bwrap"
 MEMORY_BYTES = 1 << 30
@@ -83,7 +83,7 @@ class Sandbox:
         """
         imports = "; ".join(f"import {name}" for name in filter(find_spec, _SDK))
         what, command = (sys.executable, f"python3 -c '{imports}'") if self._filter else ("true", "true")
-        bot = pb.HostedBot(command=command, image=_NO_IMAGE)
+        bot = HostedBot(name="", command=command, image=_NO_IMAGE)
         try:
             tried = subprocess.run(  # noqa: S603 - the own launcher
                 self.command(bot, self._profile.with_name("try"), "run"),
@@ -109,7 +109,7 @@ class Sandbox:
         """Whether it runs OCI images, which participants name; else folders of files."""
         return any("{image}" in word for word in self._words)
 
-    def command(self, bot: pb.HostedBot, place: Path, kind: str) -> list[str]:
+    def command(self, bot: HostedBot, place: Path, kind: str) -> list[str]:
         """Return what runs a program in the sandbox, with the variables of a bot in its environment.
 
         `place` is the program's folder, and `kind` the one in it where the launcher stores output and usage.

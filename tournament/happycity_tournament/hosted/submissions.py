@@ -12,15 +12,18 @@ import shutil
 import threading
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from contextlib import closing, suppress
+from contextlib import closing
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
+from enum import Enum
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Lock
-from typing import IO
+from typing import IO, Any
 
 from google.protobuf.json_format import MessageToJson, Parse, ParseError
+from google.protobuf.timestamp_pb2 import Timestamp
 
 from happycity import ConfigError
 from happycity.hosting.v1beta1 import hosting_service_pb2 as pb
@@ -44,6 +47,105 @@ VERSION_DIGITS = 12
 _INCOMING = "incoming-"
 
 
+class SubmissionState(Enum):
+    """Where a submission stands."""
+
+    TRYING = "trying"
+    """It waits for its trial, or is being tried."""
+    REJECTED = "rejected"
+    """Its trial failed, or a newer one of the bot came before that."""
+    PLAYING = "playing"
+    RETIRED = "retired"
+    """It was replaced by a newer one, or withdrawn."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostedBot:
+    """What a submission is besides its files; the fields are those of the contract's message."""
+
+    name: str
+    command: str = ""
+    language: str = ""
+    image: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """What a program has used."""
+
+    cpu_seconds: float = 0.0
+    peak_memory_bytes: int = 0
+
+    def __add__(self, other: Usage) -> Usage:
+        """Return the usage of both, one after the other."""
+        peak = max(self.peak_memory_bytes, other.peak_memory_bytes)
+        return Usage(cpu_seconds=self.cpu_seconds + other.cpu_seconds, peak_memory_bytes=peak)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Submission:
+    """A program that was submitted, and where it stands."""
+
+    bot: HostedBot
+    digest: str
+    """SHA-256 of its content, in hexadecimal."""
+    owner: str
+    created_at: datetime
+    files: int
+    bytes: int
+    """How many files it has, and their size."""
+    state: SubmissionState = SubmissionState.TRYING
+    result: tuple[str, ...] = ()
+    """What the trial found, in lines for people."""
+    usage: Usage = Usage()
+    """What it has used next to workers."""
+
+    def message(self, usage: Usage | None = None, log_end: str = "") -> pb.Submission:
+        """Write the submission, with all that it has used if that is known, and the end of its log."""
+        created = Timestamp()
+        created.FromDatetime(self.created_at)
+        return pb.Submission(
+            bot=pb.HostedBot(**asdict(self.bot)),
+            digest=self.digest,
+            owner=self.owner,
+            state=pb.SubmissionState.Value(f"SUBMISSION_STATE_{self.state.name}"),
+            files=self.files,
+            bytes=self.bytes,
+            create_time=created,
+            result=self.result,
+            log_end=log_end,
+            **asdict(usage or self.usage),
+        )
+
+    @classmethod
+    def of(cls, message: pb.Submission) -> Submission:
+        """Read a submission; ValueError if its state is unknown."""
+        state = pb.SubmissionState.Name(message.state).removeprefix("SUBMISSION_STATE_")
+        return cls(
+            bot=hosted_bot(message.bot),
+            digest=message.digest,
+            owner=message.owner,
+            created_at=message.create_time.ToDatetime(UTC),
+            files=message.files,
+            bytes=message.bytes,
+            state=SubmissionState(state.lower()),
+            result=tuple(message.result),
+            usage=usage_in(message),
+        )
+
+
+def hosted_bot(message: pb.HostedBot) -> HostedBot:
+    """Read what a submission is besides its files."""
+    return HostedBot(
+        name=message.name, command=message.command, language=message.language, image=message.image
+    )
+
+
+def usage_in(message: pb.Submission) -> Usage:
+    """Read what a submission has used."""
+    return Usage(cpu_seconds=message.cpu_seconds, peak_memory_bytes=message.peak_memory_bytes)
+
+
 def checked_path(text: str) -> Path:
     """Return the path of a file below its folder; ConfigError if it can't be one, or leads out of it."""
     parts = text.split("/")
@@ -59,11 +161,15 @@ def checked_path(text: str) -> Path:
 class Upload:
     """A program while its files come, into a folder that has nothing else."""
 
-    def __init__(self, parent: Path, bot: pb.HostedBot) -> None:
+    def __init__(self, parent: Path, bot: HostedBot) -> None:
+        self.bot = bot
+        self.file_count = self.size = 0
+        """How many files have come, and their bytes."""
+        self.kept: Submission | None = None
+        """What was kept of it; None while it comes, and if the program was there already."""
         self._folder = TemporaryDirectory(prefix=_INCOMING, dir=parent, ignore_cleanup_errors=True)
         self.files = Path(self._folder.name) / "files"
         self.files.mkdir()
-        self.submission = pb.Submission(bot=bot, state=pb.SUBMISSION_STATE_TRYING)
         self._current: IO[bytes] | None = None
         self._turn = threading.Lock()  # a thread may still take a part of an upload that is given up
         self._closed = False
@@ -84,8 +190,8 @@ class Upload:
     def _begin(self, text: str, *, executable: bool) -> None:
         target = self.files / checked_path(text)
         self.end_file()
-        self.submission.files += 1
-        if self.submission.files > MAX_FILES:
+        self.file_count += 1
+        if self.file_count > MAX_FILES:
             raise ConfigError(f"there are more than {MAX_FILES} files")
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -97,8 +203,8 @@ class Upload:
     def _add(self, content: bytes) -> None:
         if self._current is None:
             raise ConfigError("content comes before a file")
-        self.submission.bytes += len(content)
-        if self.submission.bytes > MAX_BYTES:
+        self.size += len(content)
+        if self.size > MAX_BYTES:
             raise ConfigError(f"the files have more than {MAX_BYTES >> 20} MB")
         self._current.write(content)
 
@@ -116,14 +222,14 @@ class Upload:
             self._folder.cleanup()
 
 
-def digest_of(bot: pb.HostedBot, folder: Path) -> str:
+def digest_of(bot: HostedBot, folder: Path) -> str:
     """Return the SHA-256 over what a program is, and the paths, rights and contents of its files, as JSON."""
     files = []
     for path in files_below(folder):
         with path.open("rb") as file:
             content = hashlib.file_digest(file, "sha256").hexdigest()
         files.append((path.relative_to(folder).as_posix(), _is_executable(path), content))
-    whole = [bot.name, bot.command, bot.language, bot.image, files]
+    whole = [*asdict(bot).values(), files]
     return hashlib.sha256(json.dumps(whole).encode()).hexdigest()
 
 
@@ -136,9 +242,9 @@ def files_below(folder: Path) -> list[Path]:
     return sorted(path for path in folder.rglob("*") if path.is_file())
 
 
-def parts_of(bot: pb.HostedBot, folder: Path, files: Iterable[Path]) -> Iterator[pb.SubmitRequest]:
+def parts_of(bot: HostedBot, folder: Path, files: Iterable[Path]) -> Iterator[pb.SubmitRequest]:
     """Yield a program with files of a folder part by part, as `Upload` takes it."""
-    yield pb.SubmitRequest(bot=bot)
+    yield pb.SubmitRequest(bot=pb.HostedBot(**asdict(bot)))
     for path in files:
         name = path.relative_to(folder).as_posix()
         yield pb.SubmitRequest(file=pb.HostedFile(path=name, executable=_is_executable(path)))
@@ -153,58 +259,58 @@ class Submissions:
     def __init__(self, folder: Path) -> None:
         """Read the folder; ConfigError if it can't be used."""
         self.folder = folder.resolve()
-        self._known: defaultdict[str, dict[str, pb.Submission]] = defaultdict(dict)
+        self._known: defaultdict[str, dict[str, Submission]] = defaultdict(dict)
         """By bot and digest."""
-        self._saving = Lock()
+        self._changing, self._saving = Lock(), Lock()  # a change doesn't wait for the disk
         try:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             for left in self.folder.glob(f"{_INCOMING}*"):
                 shutil.rmtree(left)
             for file in self.folder.glob("bot.*/*/submission.json"):
-                submission = Parse(file.read_bytes(), pb.Submission())
+                submission = Submission.of(Parse(file.read_bytes(), pb.Submission()))
                 self._known[submission.bot.name][submission.digest] = submission
-        except (OSError, ParseError) as error:
+        except (OSError, ParseError, ValueError) as error:
             raise ConfigError(f"hosted bots: {folder} can't be used: {one_line(str(error))}") from None
 
-    def __iter__(self) -> Iterator[pb.Submission]:
+    def __iter__(self) -> Iterator[Submission]:
         """Yield all, newest first."""
         every = chain.from_iterable(map(self._of, list(self._known)))
-        yield from sorted(every, key=_created, reverse=True)
+        yield from sorted(every, key=_creation, reverse=True)
 
-    def _of(self, bot: str) -> list[pb.Submission]:
+    def _of(self, bot: str) -> list[Submission]:
         """Return the submissions of a bot; a copy, as threads keep new ones."""
         return list(self._known.get(bot, {}).values())
 
-    def find(self, bot: str, digest: str = "") -> pb.Submission | None:
+    def find(self, bot: str, digest: str = "") -> Submission | None:
         """Return a bot's newest submission whose digest begins so."""
         found = (one for one in self._of(bot) if one.digest.startswith(digest))
-        return max(found, key=_created, default=None)
+        return max(found, key=_creation, default=None)
 
-    def playing(self, bot: str) -> pb.Submission | None:
+    def playing(self, bot: str) -> Submission | None:
         """Return the submission of a bot that plays."""
-        return next((one for one in self._of(bot) if one.state == pb.SUBMISSION_STATE_PLAYING), None)
+        return next((one for one in self._of(bot) if one.state is SubmissionState.PLAYING), None)
 
-    def place(self, submission: pb.Submission) -> Path:
+    def place(self, submission: Submission) -> Path:
         """Return the folder of a submission: `files`, and `run` and `trial` with what the launcher stores."""
         return self.folder / f"bot.{submission.bot.name}" / submission.digest
 
-    def upload(self, bot: pb.HostedBot) -> Upload:
+    def upload(self, bot: HostedBot) -> Upload:
         """Return what takes a program, and is closed in the end.
 
         ConfigError if the disk or the bot has no room for it.
         """
         if shutil.disk_usage(self.folder).free < FREE_BYTES + MAX_BYTES:
             raise ConfigError("there is no room for it on the disk; tell the organiser")
-        if sum(one.state != pb.SUBMISSION_STATE_REJECTED for one in self._of(bot.name)) >= MAX_VERSIONS:
+        if sum(one.state is not SubmissionState.REJECTED for one in self._of(bot.name)) >= MAX_VERSIONS:
             raise ConfigError(f"{MAX_VERSIONS} versions of {bot.name} are kept, and no more are taken")
         return Upload(self.folder, bot)
 
-    def parts(self, submission: pb.Submission) -> Iterator[pb.SubmitRequest]:
+    def parts(self, submission: Submission) -> Iterator[pb.SubmitRequest]:
         """Yield a program part by part, as `copy` takes it; OSError if its files can't be read."""
         files = self.place(submission) / "files"
         return parts_of(submission.bot, files, files_below(files))
 
-    def copy(self, bot: str, digest: str, parts: Iterator[pb.SubmitRequest]) -> pb.Submission:
+    def copy(self, bot: str, digest: str, parts: Iterator[pb.SubmitRequest]) -> Submission:
         """Keep a copy of a program that was submitted elsewhere.
 
         Raises:
@@ -215,14 +321,14 @@ class Submissions:
             head = next(parts, pb.SubmitRequest()).bot
             if head.name != bot:
                 raise ConfigError(f"it is a program of {one_line(head.name)[:80]!r}")
-            with closing(self.upload(head)) as upload:
+            with closing(self.upload(hosted_bot(head))) as upload:
                 for part in parts:
                     upload.take(part)
                 return self.keep(upload, "", datetime.now(UTC), digest=digest)
         except ConfigError as error:
             raise ConfigError(f"{bot} {digest[:12]}: {error}") from None
 
-    def keep(self, upload: Upload, owner: str, now: datetime, *, digest: str = "") -> pb.Submission:
+    def keep(self, upload: Upload, owner: str, now: datetime, *, digest: str = "") -> Submission:
         """Keep a whole program to be tried; return the submission of before if that plays or is being tried.
 
         Raises:
@@ -230,72 +336,85 @@ class Submissions:
             OSError: it can't be written.
         """
         upload.end_file()
-        submission = upload.submission
-        if not submission.files and not submission.bot.image:
+        if not upload.file_count and not upload.bot.image:
             raise ConfigError("there are no files")
-        submission.digest, submission.owner = digest_of(submission.bot, upload.files), owner
-        if digest not in ("", submission.digest):
-            raise ConfigError(f"its content has the digest {submission.digest[:12]}, and not {digest[:12]}")
-        submission.create_time.FromDatetime(now.astimezone(UTC))
-        known = self.find(submission.bot.name, submission.digest)
-        if known is not None and known.state in (pb.SUBMISSION_STATE_PLAYING, pb.SUBMISSION_STATE_TRYING):
+        found = digest_of(upload.bot, upload.files)
+        if digest not in ("", found):
+            raise ConfigError(f"its content has the digest {found[:12]}, and not {digest[:12]}")
+        known = self.find(upload.bot.name, found)
+        if known is not None and known.state in (SubmissionState.PLAYING, SubmissionState.TRYING):
             return known
+        submission = Submission(
+            bot=upload.bot,
+            digest=found,
+            owner=owner,
+            created_at=now.astimezone(UTC),
+            files=upload.file_count,
+            bytes=upload.size,
+        )
         files = self.place(submission) / "files"
         for folder in (upload.files, *filter(Path.is_dir, upload.files.rglob("*"))):
             folder.chmod(0o755)  # a sandbox may run the bot as another user
         shutil.rmtree(files, ignore_errors=True)
         files.parent.mkdir(parents=True, exist_ok=True)
         upload.files.rename(files)
-        self.save(submission)
+        with self._saving:
+            self._write(submission)
+        self._known[upload.bot.name][found] = upload.kept = submission
         return submission
 
-    def save(self, submission: pb.Submission) -> None:
-        """Store where a submission stands; the files of a rejected one are removed."""
-        with self._saving, replacing(self.place(submission) / "submission.json") as partial:
-            partial.write_text(MessageToJson(submission), encoding="utf-8")
-        self._known[submission.bot.name][submission.digest] = submission
-        if submission.state == pb.SUBMISSION_STATE_REJECTED:
+    def change(self, submission: Submission, **fields: Any) -> Submission:
+        """Change fields of a submission, whatever else of it has changed meanwhile; `save` stores that."""
+        with self._changing:
+            of_bot = self._known[submission.bot.name]
+            present = of_bot.get(submission.digest, submission)
+            changed = of_bot[submission.digest] = replace(present, **fields)
+        return changed
+
+    def save(self, submission: Submission) -> None:
+        """Store a submission as it is now, and remove the files of a rejected one; OSError if it can't be."""
+        with self._saving:
+            self._write(self._known[submission.bot.name][submission.digest])
+
+    def _write(self, submission: Submission) -> None:
+        with replacing(self.place(submission) / "submission.json") as partial:
+            partial.write_text(MessageToJson(submission.message()), encoding="utf-8")
+        if submission.state is SubmissionState.REJECTED:
             shutil.rmtree(self.place(submission) / "files", ignore_errors=True)
 
     def rename_owner(self, owner: str, new_owner: str | None) -> None:
         """Give an owner's submissions to another name; without one, remove those that don't play."""
         for one in [one for one in self if one.owner == owner]:
             if new_owner is not None:
-                one.owner = new_owner
-                self.save(one)
-            elif one.state in (pb.SUBMISSION_STATE_REJECTED, pb.SUBMISSION_STATE_RETIRED):
+                self.save(self.change(one, owner=new_owner))
+            elif one.state in (SubmissionState.REJECTED, SubmissionState.RETIRED):
                 self.remove(one)
 
-    def remove(self, submission: pb.Submission) -> None:
+    def remove(self, submission: Submission) -> None:
         """Remove a submission, which doesn't play any more."""
         shutil.rmtree(self.place(submission))
         del self._known[submission.bot.name][submission.digest]
 
-    def shown(self, submission: pb.Submission, *, with_log: bool = False) -> pb.Submission:
-        """Return a submission with its usage, and with the end of what it printed last, in trial or since.
+    def usage(self, submission: Submission) -> Usage:
+        """Return what a submission has used, on this machine and next to workers."""
+        try:
+            own = Usage(**json.loads((self.place(submission) / "run" / "usage.json").read_bytes()))
+        except FileNotFoundError:
+            return submission.usage
+        return submission.usage + own
 
-        What it has used beside this arena is in a file of the launcher, what it has used beside workers in
-        the submission.
-        """
-        own, shown = pb.Submission(), pb.Submission()
-        with suppress(FileNotFoundError):
-            Parse((self.place(submission) / "run" / "usage.json").read_bytes(), own)
-        logs = [self.place(submission) / kind / "log.txt" for kind in ("run", "trial") if with_log]
-        for file in filter(Path.exists, logs[::-1]):
-            shown.log_end = file.read_text(encoding="utf-8", errors="replace")
-        shown.MergeFrom(submission)
-        shown.cpu_seconds += own.cpu_seconds
-        shown.peak_memory_bytes = max(shown.peak_memory_bytes, own.peak_memory_bytes)
-        return shown
+    def log_end(self, submission: Submission) -> str:
+        """Return the end of what a submission printed last, since its trial or in it."""
+        logs = [self.place(submission) / kind / "log.txt" for kind in ("run", "trial")]
+        file = next(filter(Path.exists, logs), None)
+        return "" if file is None else file.read_text(encoding="utf-8", errors="replace")
 
-    def add_usage(self, used: Iterable[pb.Submission]) -> None:
-        """Add and store what submissions have used beside workers; OSError if that can't be stored."""
-        for one in used:
-            if (known := self.find(one.bot.name, one.digest)) is not None:
-                known.cpu_seconds += one.cpu_seconds
-                known.peak_memory_bytes = max(known.peak_memory_bytes, one.peak_memory_bytes)
-                self.save(known)
+    def add_usage(self, reports: Iterable[pb.Submission]) -> None:
+        """Add and store what workers report of submissions; OSError if that can't be stored."""
+        for report in reports:
+            if (known := self.find(report.bot.name, report.digest)) is not None:
+                self.save(self.change(known, usage=known.usage + usage_in(report)))
 
 
-def _created(submission: pb.Submission) -> int:
-    return submission.create_time.ToNanoseconds()
+def _creation(submission: Submission) -> datetime:
+    return submission.created_at

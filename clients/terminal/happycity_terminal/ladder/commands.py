@@ -12,7 +12,7 @@ import typer
 from happycity import ConfigError
 from happycity.runtime.commands import AsJson, Commands, Server, write_example
 from happycity.runtime.transport import DEFAULT_ADDRESS
-from happycity_ladder.entries import ActKind, ChallengeState, DealKind
+from happycity_ladder.entries import ActionKind, ChallengeState, DealKind
 
 EXAMPLE_FILE = Path("ladder.toml")
 MAX_ID = 2**63 - 1
@@ -280,7 +280,7 @@ def acts(*, bot: OnlyBot = "", limit: Limit = LISTED, as_json: AsJson = False, s
 
 @ladder.command()
 def act(
-    kind: Annotated[ActKind, typer.Argument(help="What to do.")],
+    kind: Annotated[ActionKind, typer.Argument(help="What to do.")],
     subject: Annotated[
         str, typer.Argument(metavar="BOT|OWNER|ID,...", help="A bot; an owner; or, to void, deals.")
     ],
@@ -298,7 +298,7 @@ def act(
     from happycity_terminal.ladder import run
 
     fields: dict[str, Any] = {"bot": subject}
-    if kind in (ActKind.RENAME, ActKind.DELETE):
+    if kind in (ActionKind.RENAME, ActionKind.DELETE):
         fields = {"owner": subject, "new_owner": to}
     elif subject.replace(",", "").isdecimal():
         fields = {"deal_ids": [int(number) for number in subject.split(",") if number]}

@@ -2,40 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
 
 from happycity.ladder.v1beta1 import ladder_service_pb2 as pb
 from happycity.wire.json import message_json
 from happycity_terminal.ladder import tables
 from happycity_tournament.cli.json import write_json
-from happycity_tournament.cli.tables import print_lines
+from happycity_tournament.cli.tables import print_lines, table_of
 from happycity_tournament.client.connection import PAGE_SIZE, Connection, call_server
 from happycity_tournament.client.run_folder import RemoteServer
-
-_LISTS: Mapping[str, tuple[str, Callable[[Sequence[Any]], Table], str]] = {
-    "ListLadderDeals": ("deals", tables.deals_table, "no deals"),
-    "ListSeasons": ("seasons", tables.seasons_table, "no seasons"),
-    "ListChallenges": ("challenges", tables.challenges_table, "no challenges"),
-    "ListActs": ("acts", tables.acts_table, "no acts"),
-    "ListFlags": ("flags", tables.flags_table, "nothing is odd"),
-}
-"""By method: the field of its response that has the entries, their table, and what to say without any."""
 
 
 def show_list(method: str, server: str | None, *, as_json: bool, limit: int = 0, **fields: object) -> None:
     """Print the first entries of a list, 0: all, as JSON or as a table; see `show` for the fields."""
-    field, table, nothing = _LISTS[method]
+    field, columns, nothing = tables.LISTS[method]
     found: list[Any] = call_server(
         RemoteServer.at(server), lambda opened: _entries(opened, method, fields, field, limit)
     )[0]
     if as_json:
         write_json(list(map(message_json, found)))
     elif found:
-        Console().print(table(found))
+        Console().print(table_of(found, columns))
     else:
         print_lines(Console(), nothing)
 
@@ -66,7 +56,7 @@ def show(method: str, server: str | None, *, as_json: bool, **fields: object) ->
         case pb.LadderBot():
             lines, table = list(tables.bot_lines(message)), tables.versions_table(message)
         case pb.Act():
-            table = tables.acts_table([message])
+            table = table_of([message], tables.LISTS["ListActs"][1])
         case pb.Season():
             lines = [tables.season_line(message)]
         case pb.VersionComparison():

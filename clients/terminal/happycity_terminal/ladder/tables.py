@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 from rich.table import Table
 from rich.text import Text
@@ -13,7 +14,7 @@ from happycity.text.words import plural
 from happycity.tournament.v1beta1 import rating_pb2
 from happycity.wire.json import enum_word
 from happycity.wire.match import bot_info_of, seconds_of
-from happycity_tournament.cli.tables import DAY_AND_MINUTE, UNKNOWN, empty_table, moment_text, table_of
+from happycity_tournament.cli.tables import DAY_AND_MINUTE, UNKNOWN, empty_table, moment_text
 from happycity_tournament.ratings.results import interval_text
 from happycity_tournament.ratings.statistics import MIN_DEALS, student_margin
 
@@ -99,53 +100,6 @@ def versions_table(bot: pb.LadderBot) -> Table:
     return table
 
 
-def deals_table(deals: Iterable[pb.LadderDeal]) -> Table:
-    """Return deals, with the sum of each bot's places and the ids of the games."""
-    return table_of(
-        deals,
-        {
-            "id": lambda deal: deal.deal_id,
-            "board": lambda deal: deal.board,
-            "kind": lambda deal: enum_word(pb.DealKind, deal.kind),
-            "begun (UTC)": lambda deal: moment_text(deal.start_time, DAY_AND_MINUTE),
-            "bots by mean place": _placed,
-            "state": _state,
-            "matches": lambda deal: _matches(deal.match_ids),
-        },
-    )
-
-
-def seasons_table(seasons: Iterable[pb.Season]) -> Table:
-    """Return seasons."""
-    return table_of(
-        seasons,
-        {
-            "season": lambda one: one.season_id,
-            "since (UTC)": lambda one: moment_text(one.start_time),
-            "until (UTC)": lambda one: moment_text(one.end_time) if one.HasField("end_time") else "now",
-            "deals": lambda one: f"{one.deals:,}",
-            "games": lambda one: f"{one.games:,}",
-            "commitment": lambda one: one.commitment,
-        },
-    )
-
-
-def challenges_table(challenges: Iterable[pb.Challenge]) -> Table:
-    """Return challenges."""
-    return table_of(
-        challenges,
-        {
-            "id": lambda one: one.challenge_id,
-            "bot": lambda one: one.bot,
-            "kind": lambda one: enum_word(pb.DealKind, one.kind),
-            "board": lambda one: one.board,
-            "opponents": _opponents,
-            "deals": lambda one: f"{one.deals_finished} of {one.deals}",
-            "state": lambda one: enum_word(pb.ChallengeState, one.state),
-        },
-    )
-
-
 def challenge_lines(challenge: pb.Challenge, server: str) -> Iterator[str]:
     """Yield where a challenge stands, and what comes next."""
     number, state = challenge.challenge_id, enum_word(pb.ChallengeState, challenge.state)
@@ -176,38 +130,6 @@ def comparison_lines(comparison: pb.VersionComparison, old: int, new: int) -> It
     for entry in comparison.ratings:
         elo, interval = _rating_cells(entry.rating)
         yield f"version {entry.version_id} on {entry.board}: {elo} ({interval})"
-
-
-def flags_table(flags: Iterable[pb.Flag]) -> Table:
-    """Return flags."""
-    return table_of(
-        flags,
-        {
-            "kind": lambda flag: enum_word(pb.FlagKind, flag.kind),
-            "bot": lambda flag: flag.bot,
-            "board": lambda flag: flag.board,
-            "deals": lambda flag: f"{flag.deals:,}",
-            "off": lambda flag: f"{flag.deviation:.1f}",
-            "p": lambda flag: f"{flag.p_value:.2g}",
-            "what": lambda flag: one_line(flag.text),
-        },
-    )
-
-
-def acts_table(acts: Iterable[pb.Act]) -> Table:
-    """Return what organisers did."""
-    return table_of(
-        acts,
-        {
-            "id": lambda act: act.act_id,
-            "time (UTC)": lambda act: moment_text(act.time),
-            "organiser": lambda act: act.organiser or UNKNOWN,
-            "act": lambda act: enum_word(pb.ActKind, act.kind),
-            "to": lambda act: act.bot or act.owner or "deals",
-            "deals": lambda act: f"{act.deals:,}",
-            "what": lambda act: one_line(act.text),
-        },
-    )
 
 
 def _marks(line: pb.LeaderboardLine) -> str:
@@ -262,3 +184,73 @@ def _state(deal: pb.LadderDeal) -> str:
     if deal.act_id:
         return "voided"
     return "finished" if deal.HasField("finish_time") else "playing"
+
+
+LISTS: Mapping[str, tuple[str, Mapping[str, Callable[[Any], object]], str]] = {
+    "ListLadderDeals": (
+        "deals",
+        {
+            "id": lambda deal: deal.deal_id,
+            "board": lambda deal: deal.board,
+            "kind": lambda deal: enum_word(pb.DealKind, deal.kind),
+            "begun (UTC)": lambda deal: moment_text(deal.start_time, DAY_AND_MINUTE),
+            "bots by mean place": _placed,
+            "state": _state,
+            "matches": lambda deal: _matches(deal.match_ids),
+        },
+        "no deals",
+    ),
+    "ListSeasons": (
+        "seasons",
+        {
+            "season": lambda one: one.season_id,
+            "since (UTC)": lambda one: moment_text(one.start_time),
+            "until (UTC)": lambda one: moment_text(one.end_time) if one.HasField("end_time") else "now",
+            "deals": lambda one: f"{one.deals:,}",
+            "games": lambda one: f"{one.games:,}",
+            "commitment": lambda one: one.commitment,
+        },
+        "no seasons",
+    ),
+    "ListChallenges": (
+        "challenges",
+        {
+            "id": lambda one: one.challenge_id,
+            "bot": lambda one: one.bot,
+            "kind": lambda one: enum_word(pb.DealKind, one.kind),
+            "board": lambda one: one.board,
+            "opponents": _opponents,
+            "deals": lambda one: f"{one.deals_finished} of {one.deals}",
+            "state": lambda one: enum_word(pb.ChallengeState, one.state),
+        },
+        "no challenges",
+    ),
+    "ListActs": (
+        "acts",
+        {
+            "id": lambda act: act.act_id,
+            "time (UTC)": lambda act: moment_text(act.time),
+            "organiser": lambda act: act.organiser or UNKNOWN,
+            "act": lambda act: enum_word(pb.ActKind, act.kind),
+            "to": lambda act: act.bot or act.owner or "deals",
+            "deals": lambda act: f"{act.deals:,}",
+            "what": lambda act: one_line(act.text),
+        },
+        "no acts",
+    ),
+    "ListFlags": (
+        "flags",
+        {
+            "kind": lambda flag: enum_word(pb.FlagKind, flag.kind),
+            "bot": lambda flag: flag.bot,
+            "board": lambda flag: flag.board,
+            "deals": lambda flag: f"{flag.deals:,}",
+            "off": lambda flag: f"{flag.deviation:.1f}",
+            "p": lambda flag: f"{flag.p_value:.2g}",
+            "what": lambda flag: one_line(flag.text),
+        },
+        "nothing is odd",
+    ),
+}
+"""By method: the field of its response that has the entries, the columns of their table by headings, and what
+to say without any."""

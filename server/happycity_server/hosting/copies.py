@@ -1,4 +1,4 @@
-"""The hosted bots of a server beside a worker: copied by their digests, and played in the sandbox."""
+"""The hosted bots of a server next to a worker: copied by their digests, and played in the sandbox."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import asyncio
 from collections import defaultdict
 from collections.abc import AsyncIterable, Callable
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import grpc
@@ -15,11 +16,11 @@ from happycity import ConfigError, HappyCityError
 from happycity.hosting.v1beta1 import hosting_service_pb2 as pb
 from happycity.match import one_line
 from happycity_server.config import ServerSettings
+from happycity_server.hosting.running_submissions import RunningSubmissions
 from happycity_server.places.protocol import ServerLink
 from happycity_server.process.private_arena import PrivateArena
-from happycity_server.process.running_submissions import RunningSubmissions
 from happycity_tournament.hosted.sandbox import Sandbox
-from happycity_tournament.hosted.submissions import Submissions
+from happycity_tournament.hosted.submissions import Submission, Submissions
 
 REPORT_SECONDS = 5.0
 """How often the server gets what the bots have used, and is asked again for programs that didn't come."""
@@ -47,7 +48,7 @@ class CopiedBots:
     async def play(self) -> None:
         """Play what the server asks for, and tell it in one line what can't be played here.
 
-        The copies are beside the arena's socket, and are removed as that is.
+        The copies are next to the arena's socket, and are removed as that is.
         """
         await self._link.hosted_changed.wait()
         arena = self._arena
@@ -93,15 +94,16 @@ class CopiedBots:
             except grpc.aio.AioRpcError as error:  # such as too many calls; it is read the next time
                 _log.warning("hosted_bot_not_read", bot=bot, text=one_line(error.details() or ""))
 
-    async def _copy(self, bot: str, digest: str) -> pb.Submission:
+    async def _copy(self, bot: str, digest: str) -> Submission:
         """Copy a program from the server."""
         parts = [part async for part in self._read(pb.ReadSubmissionRequest(bot=bot, digest=digest))]
         return await asyncio.to_thread(self._submissions.copy, bot, digest, iter(parts))
 
     async def _report_usage(self) -> None:
         """Report what the bots have used since the last report."""
-        for one in await asyncio.to_thread(lambda: list(map(self._submissions.shown, self._submissions))):
-            if one.cpu_seconds > (reported := self._reported[one.digest]):
-                self._reported[one.digest] = one.cpu_seconds
-                one.cpu_seconds -= reported
-                self._link.note_used(one)
+        for one in self._submissions:
+            usage = await asyncio.to_thread(self._submissions.usage, one)
+            if usage.cpu_seconds > (reported := self._reported[one.digest]):
+                self._reported[one.digest] = usage.cpu_seconds
+                more = replace(usage, cpu_seconds=usage.cpu_seconds - reported)
+                self._link.note_used(one.message(more))

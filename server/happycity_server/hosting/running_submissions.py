@@ -1,16 +1,15 @@
-"""Hosted bots that are kept running beside an arena, of a server or of a worker."""
+"""Hosted bots that are kept running next to an arena, of a server or of a worker."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from happycity.hosting.v1beta1 import hosting_service_pb2 as pb
 from happycity.runtime.tokens import Role
 from happycity_server.access.roles import Principal
 from happycity_server.process.listening import BotServer
 from happycity_server.process.programs import Programs, bot_program, new_secrets
 from happycity_tournament.hosted.sandbox import Sandbox
-from happycity_tournament.hosted.submissions import VERSION_DIGITS, Submissions
+from happycity_tournament.hosted.submissions import VERSION_DIGITS, Submission, Submissions
 
 
 class RunningSubmissions:
@@ -33,7 +32,7 @@ class RunningSubmissions:
         self._secrets: dict[str, str] = {}
         """By bot: the token that it shows."""
 
-    def run(self, submission: pb.Submission) -> None:
+    def run(self, submission: Submission) -> None:
         """Keep a bot running, of which no other version runs."""
         bot, version = submission.bot.name, submission.digest[:VERSION_DIGITS]
         self._secrets |= new_secrets([bot])
