@@ -94,7 +94,7 @@ def version_of(row: Row[Any]) -> Version:
 
 
 def action_of(row: Row[Any]) -> ModerationAction:
-    """Read a row of `acts`: one that is damaged without its moment, as whoever is suspended stays so.
+    """Read a row of `acts`: one that is damaged without its moment, as a suspended bot stays suspended.
 
     Raises:
         ValueError: it isn't known what was done.
