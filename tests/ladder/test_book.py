@@ -347,6 +347,18 @@ def test_a_ladder_of_an_earlier_version_goes_on(store: Store) -> None:
     assert ladder.scores(2, "2-family")[1] == Score(games=2, firsts=2)
 
 
+def test_damaged_rows_are_left_out_and_nothing_else(store: Store) -> None:
+    """Others come in their place in a list; no rating follows from a moment that there isn't."""
+    ladder = ladder_with_bots(store)
+    for number in range(5):
+        play(ladder, begun(ladder, 1, 2), 10 * number)
+    with store.writing() as connection:
+        connection.execute(text("UPDATE ladder_deals SET kind = 'of a later version' WHERE id = 4"))
+        connection.execute(text("UPDATE ladder_deals SET finished_at = 1e308 WHERE id = 2"))
+    assert [deal.id for deal in ladder.deals(3)] == [5, 3, 2]
+    assert [deal.id for _, deal in ladder.rated_deals(0)] == [1, 3, 5]
+
+
 LISTS: Sequence[dict[str, Any]] = (
     {},
     {"bot": "ann"},
