@@ -206,24 +206,16 @@ def _grown(table: Cities, seat: int, left: Remaining, *, own: Sequence[Card]) ->
     return table
 
 
-def _colour_preferences(table: Cities, seat: int) -> list[tuple[Card, float]]:
-    """Return usual cards with what an effect gains by two cards of their colours."""
+def _preferred_cards(table: Cities, seat: int) -> list[Card]:
+    """Return usual cards by colours, those that an effect gains by most first, without those it loses by."""
     now, room = sum(effect_values(table, seat)), CITY_SIZE - len(table.cards[seat])
-    preferences = {
+    gains = {
         cards[0].colour: sum(effect_values(table.with_cards(seat, *cards[:room]), seat)) - now
         for cards in TWO_PER_COLOUR
     }
-    return [(card, preferences[card.colour]) for card in USUAL_CARDS]
-
-
-def _preferred_cards(table: Cities, seat: int) -> list[Card]:
-    """Return usual cards by colours, those that an effect gains by most first, without those it loses by."""
-    preferences = _colour_preferences(table, seat)
-    order = {card.colour: -place for place, (card, _) in enumerate(reversed(preferences))}
-    acceptable = [
-        (-preference, order[card.colour], card) for card, preference in preferences if preference >= 0
-    ]
-    return [card for *_, card in sorted(acceptable, key=lambda entry: entry[:2])]
+    order = {card.colour: -place for place, card in enumerate(reversed(USUAL_CARDS))}
+    acceptable = [card for card in USUAL_CARDS if gains[card.colour] >= 0]
+    return sorted(acceptable, key=lambda card: (-gains[card.colour], order[card.colour]))
 
 
 def _copied(table: Cities, seat: int, specials: Sequence[Card]) -> SpecialValue:

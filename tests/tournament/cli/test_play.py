@@ -14,7 +14,7 @@ from tests.tournament.runs import LEAGUE
 
 from happycity import Config
 from happycity.compiled import is_compiled
-from happycity_tournament.cli.presenter import PURE
+from happycity_tournament.cli.session_view import PURE
 from happycity_tournament.client.connection import ServerError
 from happycity_tournament.client.run_folder import OwnServer
 from happycity_tournament.client.run_folder import Run as RunFolder
@@ -47,7 +47,7 @@ def session(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
             folder: Path,
             venue: OwnServer,
             lineup: Lineup,
-            observer: ProgressView,
+            view: ProgressView,
             web: bool,
         ) -> Snapshot:
             with Store.create(venue.store) as store:
@@ -58,7 +58,7 @@ def session(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
             ).save()
             for progress in (TournamentState.WAITING, TournamentState.RUNNING):
                 missing = ("guest",) if progress is TournamentState.WAITING else ()
-                observer.update(replace(snapshot, state=progress, missing_bots=missing))
+                view.update(replace(snapshot, state=progress, missing_bots=missing))
             return end(snapshot)
 
         monkeypatch.setattr("happycity_tournament.cli.run.play_new", play_new)

@@ -17,8 +17,8 @@ from happycity.runtime.commands import AsJson
 from happycity.text.words import plural
 from happycity_tournament.cli.addresses import reading_games
 from happycity_tournament.cli.json import write_json
-from happycity_tournament.cli.presenter import SessionView
 from happycity_tournament.cli.prove import PROCESSES
+from happycity_tournament.cli.session_view import SessionView
 from happycity_tournament.cli.tables import number_text
 from happycity_tournament.client.run_folder import RUN_FILE, USAGE_FILE, OwnServer, Run, own_store
 from happycity_tournament.client.session import ProgressView, play_new, resume_run
@@ -117,10 +117,10 @@ def _play(protocol: Protocol, deals: int, folder: Path, entry: BotEntry, *, as_j
         config = protocol.config(deals)
         return await play_new(config, folder=folder, venue=venue, lineup=lineup, view=view, web=False)
 
-    presenter = SessionView(
+    session_view = SessionView(
         venue, str(folder), as_json=as_json, folder=folder, starts_bots=True, benchmark=True
     )
-    played = presenter.play(session)
+    played = session_view.play(session)
     return StoreSource(venue.store, tournament=played.tournament_id)
 
 

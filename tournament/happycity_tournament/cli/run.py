@@ -16,7 +16,7 @@ from happycity.runtime.commands import AsJson, remark
 from happycity.runtime.settings import flags_of, load
 from happycity_tournament.cli.addresses import find_run, find_tournament, location_at
 from happycity_tournament.cli.options import BASICS, Address
-from happycity_tournament.cli.presenter import SessionView
+from happycity_tournament.cli.session_view import SessionView
 from happycity_tournament.cli.settings import (
     FILE_ONLY,
     FLAGS,
@@ -37,8 +37,7 @@ from happycity_tournament.client.run_folder import (
 )
 from happycity_tournament.client.session import default_workers, play_new, resume_run
 from happycity_tournament.config import TournamentConfig
-from happycity_tournament.lineup import Lineup, bot_entries, bot_entry
-from happycity_tournament.play.snapshot import Snapshot
+from happycity_tournament.lineup import BotEntry, Lineup, bot_entries, bot_entry
 from happycity_tournament.proof.choices import programs_of
 from happycity_tournament.proof.commitment import Commitment
 from happycity_tournament.schedule import schedule_of
@@ -115,9 +114,8 @@ def run(
             entries = (*bot_entries(",".join(DEFAULT_LINEUP), (), ()), *entries)
         flags["bots"] = entries
     settings = load(RunSettings, flags, file=file)
-    lineup = Lineup(bots=settings.bots, processes=settings.processes, restarts=settings.restarts)
     with fields_named(_flag_of):
-        play(settings.config(), lineup, settings, as_json=as_json)
+        play(settings.config(), settings.bots, settings, as_json=as_json)
 
 
 @flags_of(SprtSettings, without=FILE_ONLY)
@@ -131,8 +129,7 @@ def sprt(*, file: File = None, as_json: AsJson = False, **flags: object) -> None
     settings = load(SprtSettings, flags, file=file)
     with fields_named(_flag_of):
         bots = bot_entry("--candidate", settings.candidate), bot_entry("--base", settings.base)
-        lineup = Lineup(bots=bots, processes=settings.processes, restarts=settings.restarts)
-        play(settings.config(*bots), lineup, settings, as_json=as_json)
+        play(settings.config(*bots), bots, settings, as_json=as_json)
 
 
 def _flag_of(key: str) -> str:
@@ -140,8 +137,11 @@ def _flag_of(key: str) -> str:
     return f"--{key.replace('_', '-')}" if key in FLAGS else key
 
 
-def play(config: TournamentConfig, lineup: Lineup, settings: PlaySettings, *, as_json: bool) -> Snapshot:
-    """Play a new tournament and return how it ended; what can be checked is checked before it is started."""
+def play(
+    config: TournamentConfig, bots: tuple[BotEntry, ...], settings: PlaySettings, *, as_json: bool
+) -> None:
+    """Play a new tournament; what can be checked is checked before it is started."""
+    lineup = Lineup(bots=bots, processes=settings.processes, restarts=settings.restarts)
     lineup.check()
     venue: ServerChoice | None = None
     if settings.server_to_use:
@@ -166,7 +166,7 @@ def play(config: TournamentConfig, lineup: Lineup, settings: PlaySettings, *, as
                 games = schedule.total_games
                 workers = 0 if settings.ray else default_workers(lineup, games, config.concurrency)
             venue = OwnServer(store=settings.store or own_store(folder), workers=workers, ray=settings.ray)
-        presenter = SessionView(
+        session_view = SessionView(
             venue,
             str(folder),
             as_json=as_json,
@@ -174,7 +174,7 @@ def play(config: TournamentConfig, lineup: Lineup, settings: PlaySettings, *, as
             starts_bots=bool(lineup.started),
             fail_on_forfeit=settings.fail_on_forfeit,
         )
-        return presenter.play(
+        session_view.play(
             lambda view: play_new(
                 config, folder=folder, venue=venue, lineup=lineup, view=view, web=settings.web
             )
@@ -191,14 +191,14 @@ def resume(address: Address = None, *, as_json: AsJson = False) -> None:
     if run is not None:
         if isinstance(run.venue, OwnServer):
             Store.existing(run.venue.store).close()  # a server would make one that is missing
-        presenter = SessionView(
+        session_view = SessionView(
             run.venue,
             location_at(address).address,
             as_json=as_json,
             folder=run.folder,
             starts_bots=bool(run.lineup.started),
         )
-        presenter.play(lambda view: resume_run(run, view))
+        session_view.play(lambda view: resume_run(run, view))
         return
     found = find_tournament(address)
     server = found.at

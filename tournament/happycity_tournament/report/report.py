@@ -87,13 +87,7 @@ class Report:
         return str(self.tournament.config.get("title") or f"Tournament {self.tournament.id}")
 
 
-def write_report(
-    source: Source,
-    out: Path,
-    *,
-    sharing: Sequence[str] = (),
-    processes: int = 1,
-) -> int:
+def write_report(source: Source, out: Path, *, sharing: Sequence[str], processes: int) -> int:
     """Write the report of a source of one tournament, or of none, and return its number of games.
 
     Copies of a game, practice, and games after the decision of a test are left out. The bots `sharing` are
@@ -130,6 +124,49 @@ def write_report(
 
 def render(report: Report) -> str:
     """Return the page."""
+    bots, times = report.data.standings(report.ratings), report.data.times
+    history = _history(report)
+    profiles = report.tournament.profiles if report.tournament else {}
+    failing = [line for line in bots if line.forfeits]
+    return (
+        _environment()
+        .get_template("report.html")
+        .render(
+            report=report,
+            bots=bots,
+            times=times,
+            data=report.data,
+            ratings=report.ratings,
+            above={line.bot: above.text for line, _, above in report.ratings.to_next() if above is not None},
+            summary=_summary(report),
+            period=_period(report.data),
+            settings=_settings(report.tournament),
+            about={bot: said.about for bot, said in profiles.items() if said.about},
+            ratings_chart=ratings_chart(bots, label=_RATINGS_LABEL),
+            pairs=report.data.stats.pairs([line.bot for line in report.ratings.lines], report.ratings),
+            history=history,
+            history_chart=charts.lines(history, label=_HISTORY_LABEL),
+            test_chart=_test_chart(report),
+            timed=[line for line in bots if times[line.bot].thinking],
+            noting=[line for line in bots if times[line.bot].metrics],
+            failing=failing,
+            pools=report.ratings.pools,
+            forfeits=[ending for ending in FORFEITS if any(line.endings[ending] for line in failing)],
+            line_class=charts.line_class,
+            interval_text=interval_text,
+            min_deals=MIN_DEALS,
+            min_blocks=MIN_BLOCKS,
+            max_history_bots=MAX_HISTORY_BOTS,
+            max_forfeits=MAX_FORFEITS_SHOWN,
+            max_reasons=MAX_REASONS,
+            score_text=score_text,
+            version=version("happycity"),
+        )
+    )
+
+
+def _environment() -> Environment:
+    """Return what fills the template."""
     environment = Environment(
         loader=PackageLoader("happycity_tournament.report"),
         autoescape=True,
@@ -144,41 +181,7 @@ def render(report: Report) -> str:
         "number": "{:.6g}".format,
         "duration": _duration,
     }
-    bots, times = report.data.standings(report.ratings), report.data.times
-    history = _history(report)
-    profiles = report.tournament.profiles if report.tournament else {}
-    failing = [line for line in bots if line.forfeits]
-    return environment.get_template("report.html").render(
-        report=report,
-        bots=bots,
-        times=times,
-        data=report.data,
-        ratings=report.ratings,
-        above={line.bot: above.text for line, _, above in report.ratings.to_next() if above is not None},
-        summary=_summary(report),
-        period=_period(report.data),
-        settings=_settings(report.tournament),
-        about={bot: said.about for bot, said in profiles.items() if said.about},
-        ratings_chart=ratings_chart(bots, label=_RATINGS_LABEL),
-        pairs=report.data.stats.pairs([line.bot for line in report.ratings.lines], report.ratings),
-        history=history,
-        history_chart=charts.lines(history, label=_HISTORY_LABEL),
-        test_chart=_test_chart(report),
-        timed=[line for line in bots if times[line.bot].thinking],
-        noting=[line for line in bots if times[line.bot].metrics],
-        failing=failing,
-        pools=report.ratings.pools,
-        forfeits=[ending for ending in FORFEITS if any(line.endings[ending] for line in failing)],
-        line_class=charts.line_class,
-        interval_text=interval_text,
-        min_deals=MIN_DEALS,
-        min_blocks=MIN_BLOCKS,
-        max_history_bots=MAX_HISTORY_BOTS,
-        max_forfeits=MAX_FORFEITS_SHOWN,
-        max_reasons=MAX_REASONS,
-        score_text=score_text,
-        version=version("happycity"),
-    )
+    return environment
 
 
 def _summary(report: Report) -> str:
