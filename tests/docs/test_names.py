@@ -11,23 +11,7 @@ from tools import ROOT
 PRODUCT = ("game", "evaluation", "server", "tournament", "ladder", "clients", "viewer", "web")
 _CLASS = re.compile(r"^ *class (\w+)[(:]", re.MULTILINE)
 
-TWICE = {
-    "Arena",
-    "BasicSettings",
-    "Choice",
-    "Deal",
-    "Estimate",
-    "Lineup",
-    "ListQuery",
-    "Person",
-    "Question",
-    "Ratings",
-    "Snapshot",
-    "Standing",
-    "Viewer",
-    "_Draw",
-    "_Seat",
-}
+TWICE = {"ListQuery", "Snapshot"}
 """Names that two classes have still: each is to be given to one of them."""
 
 
