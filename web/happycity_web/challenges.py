@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import RedirectResponse, Response
 
 from happycity.ladder.v1beta1 import ladder_service_pb2 as pb
 from happycity_server.errors import ApiError, Reason
-from happycity_web.guard import read_form
+from happycity_web.forms import Fields, submitted
 from happycity_web.ladder import KINDS, PAGE_LINES, ladder_values
 from happycity_web.query import LARGEST, ListQuery, bot_name, number_of, word_of, words
-from happycity_web.render import Page, Reader, words_of_enum
+from happycity_web.render import Page, words_of_enum
 from happycity_web.watch import Feeds
 
 STATES = words_of_enum(pb.ChallengeState)
 """Where challenges stand, by the words that addresses have for it."""
 _LONGEST_REQUEST_ID = 64
-_PASSED_ON = (Reason.UNAUTHENTICATED, Reason.WRONG_ROLE, Reason.RATE_LIMITED, Reason.NO_LADDER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +37,7 @@ async def challenges_page(feeds: Feeds, request: Request, chosen: ChallengeQuery
     return await _page(feeds, chosen, request.query_params)
 
 
-async def _page(
-    feeds: Feeds, chosen: ChallengeQuery, fields: Mapping[str, str], *, problem: str = ""
-) -> Page:
+async def _page(feeds: Feeds, chosen: ChallengeQuery, fields: Fields, problem: str = "") -> Page:
     """Return the page of challenges, whose form is filled with fields."""
     arena = feeds.arena
     got = await arena.call(
@@ -78,47 +77,44 @@ async def _versions(feeds: Feeds, bot: str) -> list[pb.BotVersion]:
 
 async def create(feeds: Feeds, request: Request) -> Response:
     """Ask for deals for the bot whose token the browser has, then show its challenges."""
-    arena, bot = feeds.arena, _author(feeds)
-    fields = await read_form(request)
-    try:
-        await arena.call(arena.ladder.CreateChallenge, creation(bot, fields))
-    except ApiError as error:
-        return await _refused(feeds, request, bot, fields, error)
-    return _to_challenges_of(bot)
+    ladder = feeds.arena.ladder
+    return await _ask(
+        feeds, request, lambda bot, fields: feeds.arena.call(ladder.CreateChallenge, creation(bot, fields))
+    )
 
 
 async def answer(feeds: Feeds, request: Request) -> Response:
     """Accept, decline or withdraw a challenge for the bot whose token the browser has."""
-    arena, bot = feeds.arena, _author(feeds)
-    fields = await read_form(request)
-    try:
-        answer = word_of("answer", fields.get("answer", ""), ("accept", "decline", "withdraw"))
-        method = getattr(arena.ladder, f"{answer.capitalize()}Challenge")
-        await arena.call(method, challenge_id=request.path_params["challenge_id"], bot=bot)
-    except ApiError as error:
-        return await _refused(feeds, request, bot, {}, error)
-    return _to_challenges_of(bot)
+    arena = feeds.arena
+    methods: dict[str, Any] = {
+        "accept": arena.ladder.AcceptChallenge,
+        "decline": arena.ladder.DeclineChallenge,
+        "withdraw": arena.ladder.WithdrawChallenge,
+    }
+    number = request.path_params["challenge_id"]
+
+    def ask(bot: str, fields: Fields) -> Awaitable[object]:
+        method = methods[word_of("answer", fields.get("answer", ""), methods)]
+        return arena.call(method, challenge_id=number, bot=bot)
+
+    return await _ask(feeds, request, ask)
 
 
-def _author(feeds: Feeds) -> str:
-    """Return the author's bot, whose token the browser must have."""
+async def _ask(feeds: Feeds, request: Request, call: Callable[[str, Fields], Awaitable[object]]) -> Response:
+    """Call the ladder for the author's bot, by what a form has, and show the bot's challenges."""
     bot = feeds.arena.own_bot()
     if not bot:
         raise ApiError(Reason.WRONG_ROLE, "a challenge in the browser needs the token of a bot")
-    return bot
+    chosen = ChallengeQuery(bot=bot)
+
+    async def act(fields: Fields) -> Response:
+        await call(bot, fields)
+        return RedirectResponse(f"/ladder/challenges{chosen.query()}", 303)
+
+    return await submitted(request, act, partial(_page, feeds, chosen))
 
 
-async def _refused(
-    feeds: Feeds, request: Request, bot: str, fields: Mapping[str, str], error: ApiError
-) -> Response:
-    """Show the page again with what is wrong."""
-    if error.reason in _PASSED_ON:
-        raise error
-    page = await _page(feeds, ChallengeQuery(bot=bot), fields, problem=str(error))
-    return HTMLResponse(page.html(Reader.of(request)), 400)
-
-
-def creation(bot: str, fields: Mapping[str, str]) -> pb.CreateChallengeRequest:
+def creation(bot: str, fields: Fields) -> pb.CreateChallengeRequest:
     """Return what a form asks for, if it offers all that; the ladder judges whether it may be."""
     return pb.CreateChallengeRequest(
         bot=bot,
@@ -131,11 +127,7 @@ def creation(bot: str, fields: Mapping[str, str]) -> pb.CreateChallengeRequest:
     )
 
 
-def _number(fields: Mapping[str, str], name: str) -> int:
+def _number(fields: Fields, name: str) -> int:
     """Return the number in a field, 0 if it is left empty."""
     text = fields.get(name)
     return number_of(name, text, 1, LARGEST) if text else 0
-
-
-def _to_challenges_of(bot: str) -> Response:
-    return RedirectResponse(f"/ladder/challenges{ChallengeQuery(bot=bot).query()}", 303)

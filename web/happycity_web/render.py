@@ -97,7 +97,12 @@ def language_of(connection: HTTPConnection) -> Language:
 
 
 def check_language(connection: HTTPConnection) -> str | None:
-    """Return the language that the address names, None if it names none; ApiError if there is no such."""
+    """Return the language that the address names, None if it names none; ApiError if there is no such.
+
+    That of JSON is always English.
+    """
+    if connection.url.path.endswith(".json"):
+        return None
     code = connection.query_params.get("lang")
     if code is not None and code not in LANGUAGES:
         raise invalid("lang", f"{code!r:.40} is not one of {', '.join(LANGUAGES)}")
@@ -262,18 +267,13 @@ def render(template: str, values: Mapping[str, Any], reader: Reader, parts: _Par
     )
 
 
-def page_response(request: Request, template: str, values: Mapping[str, Any], status: int = 200) -> Response:
-    """Return the response with a page that is rendered at once."""
-    return HTMLResponse(render(template, values, Reader.of(request)), status)
-
-
 @dataclass(frozen=True, slots=True)
 class Page:
     """A page: a template, what it shows, and the same as JSON."""
 
     template: str
     values: Mapping[str, Any]
-    json_names: Sequence[str]
+    json_names: Sequence[str] = ()
     """The names of the values that its JSON has."""
     is_final: bool = False
     """Whether nothing of it will change any more."""
@@ -293,6 +293,11 @@ class Page:
     def json(self) -> str:
         """Return what the page shows as JSON, the messages as their JSON mapping has them."""
         return encode({name: _plain(self.values[name]) for name in self.json_names})
+
+
+def page_response(request: Request, page: Page, status: int = 200) -> Response:
+    """Return the response with a page that is rendered at once."""
+    return HTMLResponse(page.html(Reader.of(request)), status)
 
 
 class DealPlace(NamedTuple):

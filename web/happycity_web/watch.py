@@ -30,7 +30,7 @@ from happycity_viewer.languages import Language
 from happycity_viewer.plies import encode, end_json, position_json, words_json
 from happycity_web.background import ANALYSES_KEPT, Background
 from happycity_web.purchases import Purchases
-from happycity_web.render import Page, Part, Reader
+from happycity_web.render import Page, Part, Reader, language_of
 
 MATCH_SECONDS = 0.1
 """Time between two messages to a viewer of a match, at least; positions of that time go together."""
@@ -249,31 +249,13 @@ async def loaded(request: Request, value: Awaitable[_T]) -> _T | None:
         return None
 
 
-async def follow_page(
-    socket: WebSocket, feeds: Feeds, *, key: Hashable, make: MakePage, reader: Reader
-) -> None:
-    """Send the parts of a page that change, until nothing changes any more or the viewer leaves.
-
-    A viewer that reads slowly gets the latest state of what it missed, and nothing between.
-    """
-
-    async def send_parts() -> None:
-        version = 0
-        async with feeds.live_page(key, make, reader) as page:
-            async for _ in page.changes.values():
-                message, version = page.message(version), page.changes.version
-                await socket.send_text(message)
-
-    await while_connected(socket, send_parts(), feeds)
-
-
-async def follow_match(
-    socket: WebSocket, feeds: Feeds, watched: Broadcast[WatchedMatch], language: Language
-) -> None:
+async def follow_match(feeds: Feeds, socket: WebSocket) -> None:
     """Send the positions of a match from the one that the viewer names, and its end.
 
     A viewer that reads slowly gets all that came meanwhile at once.
     """
+    _, watched = await feeds.arena.matches.watch(socket.path_params["match_id"])
+    language = language_of(socket)
 
     async def send_plies() -> None:
         position = first_ply(socket)
