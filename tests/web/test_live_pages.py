@@ -7,8 +7,10 @@ import weakref
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
+from unittest.mock import MagicMock
 
 import pytest
 import pytest_asyncio
@@ -17,10 +19,9 @@ from tests.web.sockets import socket_of
 
 from happycity_server.access.roles import Principal, principal_variable
 from happycity_server.broadcast import BroadcastError
-from happycity_server.frontends import Arena
 from happycity_viewer.languages import language
 from happycity_web import watch
-from happycity_web.render import Page, Part, Reader
+from happycity_web.render import Page, Part, Reader, _Parts
 from happycity_web.serve import PageSocket
 from happycity_web.watch import Feeds, LivePage
 
@@ -34,20 +35,24 @@ class _Numbers:
     made: list[str] = field(default_factory=list)
     is_final: bool = False
 
-    def parts(self, known: Mapping[str, Part], reader: Reader) -> Mapping[str, Part]:
-        parts = dict(known)
+    def parts(
+        self, before: Mapping[str, Part], reader: Reader, *, version: int, now: float
+    ) -> Mapping[str, Part]:
+        parts = _Parts(before, version=version, now=now)
         for name, seconds in (("fast", 0.0), ("slow", 1000.0)):
-            if name not in parts:
-                self.made.append(name)
-                parts[name] = Part(f"{name} {self.made.count(name)}", seconds)
-        return parts
+            parts.mark(name, seconds=seconds, caller=partial(self._make, name))
+        return parts.parts
+
+    def _make(self, name: str) -> str:
+        self.made.append(name)
+        return f"{name} {self.made.count(name)}"
 
 
 @pytest_asyncio.fixture
 async def feeds() -> AsyncIterator[Feeds]:
     """Yield what pages share, without an arena; the caller is a token's."""
     principal_variable.set(Principal("token 1", frozenset()))
-    made = Feeds(cast(Arena, None))
+    made = Feeds(MagicMock())
     yield made
     made.close()
 
@@ -85,18 +90,29 @@ async def test_a_page_that_fails_ends_its_viewers(feeds: Feeds) -> None:
 
 
 async def test_a_caller_pays_for_all_its_pages_together(feeds: Feeds) -> None:
+    """Whoever looks at one page of many slows that page down for no one else, and pays also as the second."""
+
     async def make() -> Page:
         await asyncio.Event().wait()
         raise AssertionError
 
     async with AsyncExitStack() as stack:
-        own = [await stack.enter_async_context(feeds.live_page(key, make, _READER)) for key in range(64)]
+
+        async def look(key: object) -> LivePage:
+            return await stack.enter_async_context(feeds.live_page(key, make, _READER))
+
+        own = [await look(key) for key in range(63)]
+        shared = await look("shared")
         principal_variable.set(Principal("token 2", frozenset()))
-        other = await stack.enter_async_context(feeds.live_page("other", make, _READER))
-        for page in (*own, other):
+        other = await look("other")
+        for page in (*own, shared, other):
             page.pause = 3.5
-        assert feeds.pause_of(own[0]) == pytest.approx(64 * 3.5)
+        assert feeds.pause_of(own[0]) == feeds.pause_of(shared) == pytest.approx(64 * 3.5)
         assert feeds.pause_of(other) == pytest.approx(3.5)
+        async with feeds.live_page("shared", make, _READER):
+            assert feeds.pause_of(own[0]) == pytest.approx(64 * 3.5)
+            assert feeds.pause_of(shared) == feeds.pause_of(other) == pytest.approx(2 * 3.5)
+        assert feeds.pause_of(shared) == pytest.approx(64 * 3.5)
 
 
 async def test_pages_that_differ_by_what_they_ignore_are_one(

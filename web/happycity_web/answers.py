@@ -10,6 +10,7 @@ from starlette.responses import Response
 from starlette.websockets import WebSocket
 
 from happycity_server.access.roles import principal
+from happycity_web.cache import Kind
 from happycity_web.query import Query
 from happycity_web.render import Page, Reader, language_of
 from happycity_web.watch import Feeds, pack, packed_response, while_connected
@@ -20,6 +21,8 @@ Answer = Callable[[Feeds, Request], Awaitable[Response]]
 """Answers a request whose caller was admitted."""
 Follow = Callable[[Feeds, WebSocket], Awaitable[None]]
 """Sends what changes over the socket of a caller who was admitted."""
+_HTML = Kind[bytes]("pages", kept=32)
+"""Of pages that change no more, by page, address and language: the page, compressed."""
 
 
 def page_json(query: type[Query], make: MakePage) -> Answer:
@@ -45,7 +48,7 @@ def page_html(query: type[Query], make: MakePage, *, media_type: str = "text/htm
         if page.key is None:
             return packed_response(request, await html(), media_type)
         key = page.key, reader.language.code, reader.origin, reader.path
-        return packed_response(request, await feeds.html.get(key, html), media_type)
+        return packed_response(request, await feeds.cache.get(_HTML, key, html), media_type)
 
     return answer
 

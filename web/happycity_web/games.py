@@ -17,6 +17,8 @@ from happycity.v1 import match_pb2
 from happycity.v1 import match_service_pb2 as match_pb
 from happycity.wire.match import ending_number
 from happycity_server.errors import ApiError, invalid
+from happycity_web.background import MOST_OPEN
+from happycity_web.cache import Kind
 from happycity_web.purchases import Purchase
 from happycity_web.query import ListQuery, bot_name, words
 from happycity_web.render import Page, look, mode_of
@@ -29,6 +31,8 @@ GAMES_SEARCHED = 1000
 RECORD_CALLS = 0.1
 """What reading a record costs that is not kept, in calls."""
 _SEARCHED_AT_ONCE = 100
+_STATISTICS = Kind[Mapping[Any, Any]]("statistics of games", kept=64, most_open=MOST_OPEN)
+"""By matches, and perhaps a bot: what follows from what was bought in them."""
 _T = TypeVar("_T")
 
 ONLY = ("all", "lost", "forfeited")
@@ -168,9 +172,8 @@ async def statistics(
     async def made() -> Mapping[Any, Any]:
         return await asyncio.to_thread(make, await feeds.purchases.of(matches, partial(record_of, feeds)))
 
-    if (*key, *matches) not in feeds.statistics:
-        feeds.arena.gate.charge(RECORD_CALLS * len(feeds.purchases.missing(matches)))
-    return await feeds.statistics.get((*key, *matches), made)
+    calls = RECORD_CALLS * len(feeds.purchases.missing(matches))
+    return await feeds.cache.get(_STATISTICS, (*key, *matches), made, calls=calls)
 
 
 async def record_of(feeds: Feeds, match_id: int) -> str:

@@ -231,40 +231,32 @@ class Part(NamedTuple):
     """A part of a page that changes by itself."""
 
     html: str
-    seconds: float
-    """How long it may be shown before it is made again."""
+    version: int
+    """The version of the page in which it changed last."""
+    due: float
+    """When it is to be made again, in seconds of `time.monotonic`."""
 
 
 class _Parts:
-    """Collects the parts of a page while it is rendered."""
+    """Makes the parts of a page that are due while it is rendered."""
 
-    def __init__(self, known: Mapping[str, Part]) -> None:
+    def __init__(self, before: Mapping[str, Part], *, version: int, now: float) -> None:
         self.parts: dict[str, Part] = {}
-        self._known = known
+        self._before, self._version, self._now = before, version, now
 
     def mark(self, name: str, *, seconds: float = 0.0, caller: Callable[[], str]) -> Markup:
-        """Mark what a call block holds as a part, which viewers get again when it has changed."""
-        part = self.parts[name] = self._known.get(name) or Part(caller(), seconds)
+        """Mark what a call block holds as a part, which viewers get again when it has changed.
+
+        It may be shown for some seconds before it is made again.
+        """
+        part = self._before.get(name)
+        if part is None or part.due <= self._now:
+            html = caller()
+            changed = self._version if part is None or part.html != html else part.version
+            part = Part(html, changed, self._now + seconds)
+        self.parts[name] = part
         # What a call block returns is escaped already.
         return Markup('<div data-live="{}">{}</div>').format(name, Markup(part.html))  # noqa: S704
-
-
-def render(template: str, values: Mapping[str, Any], reader: Reader, parts: _Parts | None = None) -> str:
-    """Return a page as a reader gets it, and collect its parts."""
-    page = _environment(reader.language).get_template(template)
-    mark = (parts or _Parts({})).mark
-    return page.render(
-        {
-            **values,
-            "language_links": reader.links,
-            "has_ladder": reader.has_ladder,
-            "has_tokens": reader.has_tokens,
-            "origin": reader.origin,
-            "address": reader.origin + reader.path.removesuffix("?"),
-            "snapshot": reader.snapshot,
-            "part": mark,
-        }
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,13 +274,30 @@ class Page:
 
     def html(self, reader: Reader) -> str:
         """Return the page as a reader gets it."""
-        return render(self.template, self.values, reader)
+        return self._rendered(reader, _Parts({}, version=0, now=0.0))
 
-    def parts(self, known: Mapping[str, Part], reader: Reader) -> Mapping[str, Part]:
-        """Return its changing parts by name as a reader gets them; those that are known are taken over."""
-        parts = _Parts(known)
-        render(self.template, self.values, reader, parts)
+    def parts(
+        self, before: Mapping[str, Part], reader: Reader, *, version: int, now: float
+    ) -> Mapping[str, Part]:
+        """Return its changing parts by name as a reader gets them; of those before, what isn't due stays."""
+        parts = _Parts(before, version=version, now=now)
+        self._rendered(reader, parts)
         return parts.parts
+
+    def _rendered(self, reader: Reader, parts: _Parts) -> str:
+        template = _environment(reader.language).get_template(self.template)
+        return template.render(
+            {
+                **self.values,
+                "language_links": reader.links,
+                "has_ladder": reader.has_ladder,
+                "has_tokens": reader.has_tokens,
+                "origin": reader.origin,
+                "address": reader.origin + reader.path.removesuffix("?"),
+                "snapshot": reader.snapshot,
+                "part": parts.mark,
+            }
+        )
 
     def json(self) -> str:
         """Return what the page shows as JSON, the messages as their JSON mapping has them."""

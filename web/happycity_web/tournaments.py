@@ -29,11 +29,12 @@ from happycity_tournament.standings.stats import Stats
 from happycity_tournament.storage.database import StoreError
 from happycity_tournament.wire import ratings_of
 from happycity_web import charts
+from happycity_web.cache import Kind
 from happycity_web.charts import rating_scale
 from happycity_web.games import MODES, GameQuery, choices, list_games, record_of, search
 from happycity_web.query import ListQuery, bot_name, words
 from happycity_web.render import Page, language_of, mode_of, state_word
-from happycity_web.watch import Feeds, RecordNotes, loaded
+from happycity_web.watch import Feeds, loaded
 
 PAIRS_SHOWN = 30
 """Bots of a tournament whose pairs are in one table; with more, each bot's page has its own."""
@@ -45,6 +46,16 @@ PODIUM = 3
 _OVER = ("finished", "stopped")
 FIGURES_SECONDS = 10.0
 """How long the figures of a running tournament are shown before they are computed again."""
+RecordNotes = tuple[Sequence[Incident], Sequence[tuple[int, Mapping[str, float]]]]
+"""What the record of a game says besides the result: incidents, and by seat the numbers of its answers."""
+_STANDINGS = Kind[Standings]("standings", kept=0)
+"""By tournament: those that are being loaded."""
+_PODIUMS = Kind[list[tournament_pb.Standing]]("podiums", kept=200)
+"""By tournament that is over, and number of games."""
+_FIGURES = Kind[Figures]("figures", kept=16)
+"""By tournament, and number of games or moment."""
+_NOTES = Kind[RecordNotes]("notes", kept=1000)
+"""By match."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,9 +99,9 @@ async def podiums(
     """Return the first bots of tournaments that are over; those that take long to load are missing."""
     over = [one for one in tournaments if state_word(one) in _OVER and one.progress.games_finished]
     keys = [(one.tournament_id, one.progress.games_finished) for one in over]
-    feeds.arena.gate.charge(sum(key not in feeds.podiums for key in keys))  # as calls of a client would be
+    get = partial(feeds.cache.get, _PODIUMS, calls=1)  # as a call of a client would be
     found = await asyncio.gather(
-        *(loaded(request, feeds.podiums.get(key, partial(_podium, feeds, key[0]))) for key in keys)
+        *(loaded(request, get(key, partial(_podium, feeds, key[0]))) for key in keys)
     )
     return {one.tournament_id: podium for one, podium in zip(over, found, strict=True) if podium}
 
@@ -170,7 +181,7 @@ async def _values(
     """
     found = await list_games(feeds, query, tournament_id=tournament.tournament_id)
     load = partial(feeds.arena.tournaments.standings, tournament.tournament_id)
-    standings = await loaded(request, feeds.standings.get(tournament.tournament_id, load))
+    standings = await loaded(request, feeds.cache.get(_STANDINGS, tournament.tournament_id, load))
     state = state_word(tournament)
     is_over = state in _OVER
     shown = tournament_pb.Standings()
@@ -190,7 +201,7 @@ async def _values(
         # Those of a running tournament may be some seconds old.
         moment = standings.games if is_over else -1 - int(monotonic() // FIGURES_SECONDS)
         compute = partial(asyncio.to_thread, _computed, standings)
-        figures = await feeds.figures.get((tournament.tournament_id, moment), compute)
+        figures = await feeds.cache.get(_FIGURES, (tournament.tournament_id, moment), compute)
     return {
         **choices(),
         "found": found,
@@ -251,7 +262,7 @@ async def _bot_notes(feeds: Feeds, bot: str, games: Iterable[match_pb.Match]) ->
             continue
         try:
             read = partial(_read_notes, feeds, game.match_id)
-            found, numbers_found = await feeds.notes.get(game.match_id, read)
+            found, numbers_found = await feeds.cache.get(_NOTES, game.match_id, read)
         except (ApiError, RecordError):  # there is none, or it is malformed
             continue
         incidents += [(game, incident) for incident in found if game.bots[incident.seat] == bot]
