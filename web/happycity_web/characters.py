@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
+from time import monotonic
 from typing import Any, NamedTuple
 
 from starlette.exceptions import HTTPException
@@ -14,9 +15,11 @@ from starlette.requests import Request
 from happycity.match import check_bot_spelling
 from happycity.v1 import match_pb2
 from happycity.v1 import match_service_pb2 as match_pb
+from happycity_server.access.roles import principal
 from happycity_server.errors import ApiError
 from happycity_tournament.client.connection import listed_game
 from happycity_tournament.standings.stats import GameTable, Stats
+from happycity_web.cache import Kind
 from happycity_web.games import GAMES_SEARCHED, search, statistics
 from happycity_web.home import BOTS_SHOWN
 from happycity_web.ladder import ladder_values
@@ -33,6 +36,11 @@ ROUNDS = ((1, 3), (4, 6), (7, 9), (10, 99))
 FAVOURITES = 5
 GAMES_SHOWN = 10
 _PAGE = 200
+_MOST_PAGES = GAMES_SEARCHED // _PAGE
+GAMES_SECONDS = 10.0
+"""How long the list of a bot's games is shown before it is read again."""
+_GAMES = Kind[list[match_pb.Match]]("games of bots", kept=16)
+"""By who may see them, bot, and moment."""
 _COMPUTED = ("results", "competitions", "meetings", "favourites", "card_figures")
 
 
@@ -63,7 +71,9 @@ class _Seat(NamedTuple):
 async def character_page(feeds: Feeds, request: Request, _query: Query) -> Page:
     """Show a bot over all its games that count: no practice, and none whose deal is still in play."""
     bot, arena = check_bot_spelling(request.path_params["bot"]), feeds.arena
-    games, ladder, boards = await _games(feeds, bot), None, {}
+    key = principal().own_bot, principal().roles, bot, monotonic() // GAMES_SECONDS
+    games = await feeds.cache.get(_GAMES, key, partial(_games, feeds, bot), calls=_MOST_PAGES - 1)
+    ladder, boards = None, {}
     if arena.ladder.keeps_ladder:
         boards = (await ladder_values(feeds))["boards"]
         with suppress(ApiError):  # it isn't in the ladder
@@ -105,7 +115,7 @@ async def _games(feeds: Feeds, bot: str) -> list[match_pb.Match]:
         counted = [game for game in page.matches if game.watchable and not game.practice]
         return counted, page.next_page_token
 
-    found, _ = await search(feeds, ask, "", most=GAMES_COUNTED, pages=GAMES_SEARCHED // _PAGE)
+    found, _ = await search(feeds, ask, "", most=GAMES_COUNTED, pages=_MOST_PAGES, calls=0)
     return found[:GAMES_COUNTED]
 
 

@@ -118,15 +118,16 @@ async def search(
     *,
     most: int,
     pages: int,
+    calls: float = 1,
 ) -> tuple[list[_T], str]:
     """Return the entries of some pages of a list until there are `most`, and the token of the next page.
 
     `ask` returns those of a page that are wanted, by the page's token; "" is that of the first page, and what
-    follows the last one. Each page but the first counts as a call.
+    follows the last one. Each page but the first counts as `calls`.
     """
     found = list[_T]()
     for number in range(pages):
-        feeds.arena.gate.charge(min(number, 1))
+        feeds.arena.gate.charge(calls * min(number, 1))
         entries, token = await ask(token)
         found += entries
         if not token or len(found) >= most:

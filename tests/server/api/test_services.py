@@ -19,7 +19,7 @@ from tests.server.harness import HOSTING, Outcome, called, end_of, method_named,
 from happycity import CARDS
 from happycity.v1 import catalogue_service_pb2
 from happycity.v1.catalogue_service_pb2_grpc import CatalogueServiceStub
-from happycity_server.access.roles import CONTRACT, ANYONE, ROLES
+from happycity_server.access.roles import ANYONE, CONTRACT, ROLES
 from happycity_server.app import run_server
 from happycity_server.errors import ApiError, ListenError, Reason
 
