@@ -25,7 +25,7 @@ from happycity_web.render import Page, Part, Reader, _Parts
 from happycity_web.serve import PageSocket
 from happycity_web.watch import Feeds, LivePage
 
-_READER = Reader(language("en"), {})
+_READER = Reader(language("en"))
 
 
 @dataclass
@@ -98,13 +98,13 @@ async def test_a_caller_pays_for_all_its_pages_together(feeds: Feeds) -> None:
 
     async with AsyncExitStack() as stack:
 
-        async def look(key: object) -> LivePage:
+        async def colour_name(key: object) -> LivePage:
             return await stack.enter_async_context(feeds.live_page(key, make, _READER))
 
-        own = [await look(key) for key in range(63)]
-        shared = await look("shared")
+        own = [await colour_name(key) for key in range(63)]
+        shared = await colour_name("shared")
         principal_variable.set(Principal("token 2", frozenset()))
-        other = await look("other")
+        other = await colour_name("other")
         for page in (*own, shared, other):
             page.pause = 3.5
         assert feeds.pause_of(own[0]) == feeds.pause_of(shared) == pytest.approx(64 * 3.5)
@@ -129,13 +129,13 @@ async def test_pages_that_differ_by_what_they_ignore_are_one(
     monkeypatch.setattr(LivePage, "__init__", count)
     async with pages(folder) as url, AsyncExitStack() as stack:
 
-        async def look(query: str) -> None:
+        async def colour_name(query: str) -> None:
             await (await stack.enter_async_context(socket_of(f"{url}/matches?{query}"))).recv()
 
         for number in range(64):
-            await look(f"x={number}&only=all&page=")
+            await colour_name(f"x={number}&only=all&page=")
         assert len(made) == 1
-        await look("only=forfeited")
+        await colour_name("only=forfeited")
         assert len(made) == 2
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 from google.protobuf.duration_pb2 import Duration
@@ -16,25 +15,27 @@ from happycity.access.v1beta1 import access_service_pb2 as pb
 from happycity.runtime.guests import CA_FILE, SETTINGS_FILE, Link, settings_text
 from happycity.runtime.tokens import MAX_INVITED
 from happycity_server.access.roles import principal, require_token
-from happycity_web.forms import Fields, read_form, submitted
+from happycity_web.answers import Fields, read_form
 from happycity_web.guard import COOKIE, admit, keep_secret, shown_token
 from happycity_web.query import Query, number_of, word_of
 from happycity_web.render import Page, page_response
 from happycity_web.watch import Feeds
 
-_FORM_BYTES = 16 * 1024
+JOIN_BYTES = 16 * 1024
 """The largest form of joining: a link has a certificate."""
 _WHAT = "the page of an owner's tokens"
 
 
 async def access_page(feeds: Feeds, request: Request, _: Query) -> Page:
     """Show the tokens of the caller's owner, and the invitations to an organiser."""
-    require_token(_WHAT)
-    return await _page(feeds, {})
+    return await access_form(feeds, request, {}, "")
 
 
-async def _page(feeds: Feeds, fields: Fields, problem: str = "", *, link: str = "") -> Page:
+async def access_form(
+    feeds: Feeds, _request: Request, fields: Fields, problem: str, *, link: str = ""
+) -> Page:
     """Return the page, whose form is filled with fields; `link` is that of a new invitation."""
+    require_token(_WHAT)
     arena, token = feeds.arena, principal().token
     values: dict[str, Any] = {"token": token, "fields": fields, "problem": problem, "link": link}
     values |= {"tokens": None, "invitations": None, "hosts": arena.hosting is not None}
@@ -46,31 +47,27 @@ async def _page(feeds: Feeds, fields: Fields, problem: str = "", *, link: str = 
     return Page("access.html", values, ("owner", "role", "tokens", "invitations"))
 
 
-async def join(feeds: Feeds, request: Request) -> Response:
-    """Show the form of an invitation, or exchange the invitation for files of settings.
+async def join_form(_feeds: Feeds, _request: Request, fields: Fields, problem: str) -> Page:
+    """Show the form of an invitation."""
+    return Page("join.html", {"fields": fields, "problem": problem})
+
+
+async def join(feeds: Feeds, request: Request, fields: Fields) -> Response:
+    """Exchange an invitation for files of settings.
 
     A browser without a token acts with that of the first bot from then on.
     """
-
-    async def show(fields: Fields, problem: str = "") -> Page:
-        return Page("join.html", {"fields": fields, "problem": problem})
-
-    async def act(fields: Fields) -> Response:
-        bots = fields.get("bots", "").replace(",", " ").split()
-        link = Link.parse(fields.get("link", ""))
-        joined = await feeds.arena.access.Join(pb.JoinRequest(invitation=link.secret, bots=bots), None)
-        tokens = {token.name: token.token for token in joined.tokens}
-        response = _settings_page(request, link, joined.owner, tokens)
-        if shown_token(request) is None:
-            keep_secret(response, request, COOKIE, next(iter(tokens.values())))
-        return response
-
-    if request.method == "POST":
-        return await submitted(request, act, show, most=_FORM_BYTES)
-    return page_response(request, await show({}))
+    bots = fields.get("bots", "").replace(",", " ").split()
+    link = Link.parse(fields.get("link", ""))
+    joined = await feeds.arena.access.Join(pb.JoinRequest(invitation=link.secret, bots=bots), None)
+    tokens = {token.name: token.token for token in joined.tokens}
+    response = _settings_page(request, link, joined.owner, tokens)
+    if shown_token(request) is None:
+        keep_secret(response, request, COOKIE, next(iter(tokens.values())))
+    return response
 
 
-async def change_access(feeds: Feeds, request: Request) -> Response:
+async def change_access(feeds: Feeds, request: Request, fields: Fields) -> Response:
     """Renew or revoke tokens, or create or revoke an invitation, by the token that the browser has."""
     arena = feeds.arena
     require_token(_WHAT)
@@ -78,17 +75,13 @@ async def change_access(feeds: Feeds, request: Request) -> Response:
         "revoke": arena.access.RevokeToken,
         "withdraw": arena.access.RevokeInvitation,
     }
-
-    async def act(fields: Fields) -> Response:
-        act = word_of("act", fields.get("act", ""), ("renew", "invite", *revocations))
-        if act == "renew":
-            return await _renew(feeds, request)
-        if act == "invite":
-            return await _invite(feeds, request, fields)
-        await arena.call(revocations[act], id=fields.get("id", ""))
-        return RedirectResponse("/access", 303)
-
-    return await submitted(request, act, partial(_page, feeds))
+    act = word_of("act", fields.get("act", ""), ("renew", "invite", *revocations))
+    if act == "renew":
+        return await _renew(feeds, request)
+    if act == "invite":
+        return await _invite(feeds, request, fields)
+    await arena.call(revocations[act], id=fields.get("id", ""))
+    return RedirectResponse("/access", 303)
 
 
 async def _renew(feeds: Feeds, request: Request) -> Response:
@@ -115,8 +108,8 @@ async def _invite(feeds: Feeds, request: Request, fields: Fields) -> Response:
     )
     # The page's own address: a browser sends it with each form, also through a proxy.
     page = request.headers.get("origin") or str(request.base_url)
-    shown = await _page(feeds, {}, link=str(replace(Link.parse(made.link), page=page)))
-    return page_response(request, shown)
+    link = str(replace(Link.parse(made.link), page=page))
+    return page_response(request, await access_form(feeds, request, {}, "", link=link))
 
 
 def _settings_page(request: Request, link: Link | None, owner: str, tokens: Mapping[str, str]) -> Response:

@@ -1,18 +1,22 @@
-"""How a page is answered: as HTML, as JSON, and over a socket as it changes."""
+"""How requests are answered: by pages as HTML, as JSON, and over a socket as they change, and by forms."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
+from urllib.parse import parse_qs
 
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.websockets import WebSocket
 
+from happycity import ConfigError
 from happycity_server.access.roles import principal
+from happycity_server.errors import ApiError, Reason
 from happycity_web.cache import Kind
 from happycity_web.query import Query
-from happycity_web.render import Page, Reader, language_of
+from happycity_web.render import Page, Reader, language_of, page_response
 from happycity_web.watch import Feeds, pack, packed_response, while_connected
 
 MakePage = Callable[[Feeds, Request, Any], Awaitable[Page]]
@@ -21,6 +25,17 @@ Answer = Callable[[Feeds, Request], Awaitable[Response]]
 """Answers a request whose caller was admitted."""
 Follow = Callable[[Feeds, WebSocket], Awaitable[None]]
 """Sends what changes over the socket of a caller who was admitted."""
+Fields = Mapping[str, str]
+"""The fields of a form by their names."""
+ShowForm = Callable[[Feeds, Request, Fields, str], Awaitable[Page]]
+"""Makes the page with a form by its fields, and what is wrong with them; "" at first."""
+Submit = Callable[[Feeds, Request, Fields], Awaitable[Response]]
+"""Does what a form asks for."""
+
+MAX_FORM_BYTES = 1024
+"""The largest form that is read where no other limit is named."""
+_NOT_OF_THE_FORM = (Reason.UNAUTHENTICATED, Reason.WRONG_ROLE, Reason.RATE_LIMITED, Reason.NO_LADDER)
+"""Why a form is refused whatever its fields have: nothing in it can be changed for the better."""
 _HTML = Kind[bytes]("pages", kept=32)
 """Of pages that change no more, by page, address and language: the page, compressed."""
 
@@ -47,7 +62,7 @@ def page_html(query: type[Query], make: MakePage, *, media_type: str = "text/htm
 
         if page.key is None:
             return packed_response(request, await html(), media_type)
-        key = page.key, reader.language.code, reader.origin, reader.path
+        key = page.key, reader.language.code, reader.address
         return packed_response(request, await feeds.cache.get(_HTML, key, html), media_type)
 
     return answer
@@ -77,3 +92,38 @@ def page_changes(query: type[Query], make: MakePage) -> Follow:
         await while_connected(socket, send_parts(), feeds)
 
     return follow
+
+
+def form(show: ShowForm, submit: Submit, *, most: int = MAX_FORM_BYTES) -> Answer:
+    """Return what shows a form of at most some bytes, and does what it asks for.
+
+    If that can't be done, the form is shown again with what is wrong.
+    """
+
+    async def answer(feeds: Feeds, request: Request) -> Response:
+        if request.method != "POST":
+            return page_response(request, await show(feeds, request, {}, ""))
+        fields = await read_form(request, most=most)
+        try:
+            return await submit(feeds, request, fields)
+        except (ConfigError, ApiError) as error:
+            if isinstance(error, ApiError) and error.reason in _NOT_OF_THE_FORM:
+                raise
+            return page_response(request, await show(feeds, request, fields, str(error)), 400)
+
+    return answer
+
+
+async def read_form(request: Request, *, most: int = MAX_FORM_BYTES) -> dict[str, str]:
+    """Return the fields of a form of at most some bytes; of several of the same name the first.
+
+    Raises:
+        HTTPException: the form is too long.
+    """
+    body = b""
+    async for part in request.stream():
+        body += part
+        if len(body) > most:
+            raise HTTPException(413, "the form is too long")
+    fields = parse_qs(body.decode(errors="replace"))
+    return {name: values[0] for name, values in fields.items()}

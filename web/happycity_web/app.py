@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from typing import NamedTuple
 
 import structlog
 from starlette.applications import Starlette
@@ -23,8 +24,8 @@ from happycity_server.access.interceptor import api_error_of
 from happycity_server.errors import ApiError, Reason
 from happycity_server.frontends import Site
 from happycity_web import access, challenges, games, home, hosting, ladder, matches, seats, tournaments
-from happycity_web.answers import Answer, Follow, MakePage, page_changes, page_html, page_json
-from happycity_web.characters import character_page
+from happycity_web.answers import Answer, Follow, MakePage, form, page_changes, page_html, page_json
+from happycity_web.bot_profile import bot_profile_page
 from happycity_web.feed import results_feed
 from happycity_web.guard import (
     FEED,
@@ -38,7 +39,7 @@ from happycity_web.guard import (
     token_holder,
     visitor,
 )
-from happycity_web.query import ListQuery, Query
+from happycity_web.query import ListFilter, Query
 from happycity_web.render import Page, check_language, keep_language, language_of, page_response
 from happycity_web.watch import COMPRESSION, Feeds, follow_match
 
@@ -48,22 +49,23 @@ _PAGES: tuple[tuple[str, type[Query], MakePage], ...] = (
     ("/tournaments", tournaments.TournamentQuery, tournaments.tournaments_page),
     ("/tournaments/{tournament_id:id}", games.GameQuery, tournaments.tournament_page),
     ("/tournaments/{tournament_id:id}/bots/{bot}", games.GameQuery, tournaments.bot_page),
-    ("/bots/{bot}", Query, character_page),
+    ("/bots/{bot}", Query, bot_profile_page),
     ("/access", Query, access.access_page),
     ("/hosted", Query, hosting.hosted_page),
     ("/ladder", ladder.LeaderboardQuery, ladder.leaderboard_page),
     ("/ladder/bots/{bot}", ladder.BotQuery, ladder.ladder_bot_page),
     ("/ladder/bots/{bot}/comparison", ladder.BotQuery, ladder.comparison_page),
     ("/ladder/deals", ladder.DealQuery, ladder.ladder_deals_page),
-    ("/ladder/seasons", ListQuery, ladder.seasons_page),
+    ("/ladder/seasons", ListFilter, ladder.seasons_page),
     ("/ladder/challenges", challenges.ChallengeQuery, challenges.challenges_page),
-    ("/acts", ListQuery, ladder.acts_page),
+    ("/acts", ListFilter, ladder.acts_page),
     ("/ladder/flags", ladder.LeaderboardQuery, ladder.flags_page),
 )
 """Each page that visitors may open as HTML and JSON, and that follows by itself: its path, what its address
 may ask for, and what makes it."""
 _MATCH = "/matches/{match_id:id}"
 _ANALYSIS = matches.MatchQuery, matches.analysis_page
+_CHALLENGES = challenges.own_challenges
 _GET, _POST, _FORM = ["GET"], ["POST"], ["GET", "POST"]
 _WAYS: tuple[tuple[str, list[str], Admit | None, Answer], ...] = (
     (FEED, _GET, visitor, page_html(Query, results_feed, media_type="application/atom+xml")),
@@ -71,15 +73,15 @@ _WAYS: tuple[tuple[str, list[str], Admit | None, Answer], ...] = (
     (f"{_MATCH}/analysis.json", _GET, visitor, page_json(*_ANALYSIS)),
     (f"{_MATCH}/analysis", _GET, visitor, page_html(*_ANALYSIS)),
     ("/how-to-play", _GET, anyone, seats.how_to_play),
-    ("/play", _FORM, token_holder, seats.new_game),
+    ("/play", _FORM, token_holder, form(seats.new_game, seats.create_table)),
     ("/play/{table_id}", _GET, seated, seats.table_page),
-    ("/seats/{secret}", _FORM, anyone, seats.own_seat),
-    ("/invitations/{token}", _FORM, anyone, seats.invitation),
-    ("/join", _FORM, anyone, access.join),
-    ("/access", _POST, token_holder, access.change_access),
+    ("/seats/{secret}", _FORM, anyone, form(seats.own_seat, seats.take_own_seat)),
+    ("/invitations/{token}", _FORM, anyone, form(seats.invitation, seats.accept_invitation)),
+    ("/join", _FORM, anyone, form(access.join_form, access.join, most=access.JOIN_BYTES)),
+    ("/access", _POST, token_holder, form(access.access_form, access.change_access)),
     ("/hosted.json", _POST, token_holder, hosting.submit),
-    ("/ladder/challenges", _POST, token_holder, challenges.create),
-    ("/ladder/challenges/{challenge_id:id}", _POST, token_holder, challenges.answer),
+    ("/ladder/challenges", _POST, token_holder, form(_CHALLENGES, challenges.create)),
+    ("/ladder/challenges/{challenge_id:id}", _POST, token_holder, form(_CHALLENGES, challenges.answer)),
     ("/token", _POST, None, access.take_token),  # it admits by the token in its form
 )
 """All other ways in: paths, methods, who is admitted, and what answers."""
@@ -170,7 +172,7 @@ class _Handlers:
             except ClientDisconnect:
                 return Response(status_code=400)  # that nobody reads
             except Exception as error:  # noqa: BLE001 - the boundary of a request
-                return _problem_page(self._known(error, request), request)
+                return self._refused(error, request).response(request)
 
         return handle
 
@@ -188,8 +190,7 @@ class _Handlers:
             except (WebSocketDisconnect, ClientDisconnected):
                 raise
             except Exception as error:  # noqa: BLE001 - the boundary of a socket
-                known = self._known(error, socket)
-                return SOCKET_CODE + (500 if known is None else HTTP_STATUS.get(known.reason.status, 500))
+                return SOCKET_CODE + self._refused(error, socket).status
             return 1000
 
         async def handle(socket: WebSocket) -> None:
@@ -202,64 +203,59 @@ class _Handlers:
 
         return handle
 
-    def _known(self, error: Exception, connection: HTTPConnection) -> ApiError | None:
-        """Return an error as callers get it, None for a failure of the server; count and log it."""
-        known = api_error_of(error)
-        self._gate.refused[known.reason.name if known is not None else "INTERNAL"] += 1
-        # A caller that asks too often would fill the log too.
-        if known is not None and known.reason is not Reason.RATE_LIMITED:
-            self._log_refusal(connection, known.reason.name, str(known))
-        return known
-
     async def http_problem(self, request: Request, error: Exception) -> Response:
         """Answer a request that no page is made for; it counts like any other."""
-        assert isinstance(error, HTTPException)
         try:
             anyone(self._feeds.arena, request)
-        except ApiError as refusal:
-            return _problem_page(self._known(refusal, request), request)
-        self._gate.refused["NOT_FOUND" if error.status_code == 404 else "HTTP"] += 1
-        text = error.detail
-        self._log_refusal(request, "HTTP", f"{error.status_code} {text}")
-        if text == "Not Found":
-            text = language_of(request).texts.gettext("There is no such page.")
-        response = _refusal(request, error.status_code, "HTTP", text)
-        response.headers.update(error.headers or {})
+        except ApiError as too_often:
+            error = too_often
+        response = self._refused(error, request).response(request)
+        response.headers.update(getattr(error, "headers", None) or {})
         return response
 
-    def _log_refusal(self, connection: HTTPConnection, reason: str, text: str) -> None:
-        # The path itself may have a secret in it.
-        route = getattr(connection.scope.get("route"), "path", None)
-        _log.info("page_refused", route=route, reason=reason, peer=address_of(connection), text=text)
+    def _refused(self, error: Exception, connection: HTTPConnection) -> _Refusal:
+        """Return how an error is shown; count and log it."""
+        refusal = _Refusal.of(error, connection)
+        is_missing = isinstance(error, HTTPException) and refusal.status == 404
+        self._gate.refused["NOT_FOUND" if is_missing else refusal.reason] += 1
+        # A caller that asks too often would fill the log too; a failure of the server is logged already.
+        if refusal.reason not in (Reason.RATE_LIMITED.name, "INTERNAL"):
+            # The path itself may have a secret in it.
+            route = getattr(connection.scope.get("route"), "path", None)
+            text, peer = refusal.text, address_of(connection)
+            _log.info("page_refused", route=route, reason=refusal.reason, peer=peer, text=text)
+        return refusal
 
 
-def _problem_page(error: ApiError | None, request: Request) -> Response:
-    """Return what is shown instead of a page that is refused; without an error the server failed."""
-    if error is None:
-        text = language_of(request).texts.gettext("The server failed; its log says why.")
-        return _refusal(request, 500, "INTERNAL", text)
-    status = 404 if error.reason is Reason.NO_LADDER else HTTP_STATUS.get(error.reason.status, 500)
-    response = _refusal(
-        request,
-        status,
-        error.reason.name,
-        str(error),
-        is_english=True,
-        asks_token=error.reason in (Reason.UNAUTHENTICATED, Reason.WRONG_ROLE),
-    )
-    if status == 429:
-        response.headers["retry-after"] = "1"
-    return response
+class _Refusal(NamedTuple):
+    """What is shown instead of a page that is refused."""
 
+    status: int
+    reason: str
+    text: str
+    is_english: bool = False
+    """Whether the text is not translated."""
 
-def _refusal(request: Request, status: int, reason: str, text: str, **shown: bool) -> Response:
-    """Return the page, or the JSON, that says why a request is refused.
+    @classmethod
+    def of(cls, error: Exception, connection: HTTPConnection) -> _Refusal:
+        """Return how an error is shown; one that is not known is a failure of the server."""
+        gettext = language_of(connection).texts.gettext
+        if isinstance(error, HTTPException):
+            text = gettext("There is no such page.") if error.detail == "Not Found" else error.detail
+            return cls(error.status_code, "HTTP", text)
+        known = api_error_of(error)
+        if known is None:
+            return cls(500, "INTERNAL", gettext("The server failed; its log says why."))
+        status = 404 if known.reason is Reason.NO_LADDER else HTTP_STATUS.get(known.reason.status, 500)
+        return cls(status, known.reason.name, str(known), is_english=True)
 
-    `is_english`: the text is not translated. `asks_token`: the page has a form for a token.
-    """
-    if request.url.path.endswith(".json"):
-        return JSONResponse({"reason": reason, "text": text}, status)
-    if status == 429:  # to be as cheap as can be
-        return PlainTextResponse(f"{text}\n", status)
-    values = {"status": status, "text": text, "is_english": False, "asks_token": False, **shown}
-    return page_response(request, Page("problem.html", values | {"target": request.url.path}), status)
+    def response(self, request: Request) -> Response:
+        """Return the page, or the JSON, that says why a request is refused."""
+        headers = {"retry-after": "1"} if self.status == 429 else {}
+        if request.url.path.endswith(".json"):
+            return JSONResponse({"reason": self.reason, "text": self.text}, self.status, headers)
+        if self.status == 429:  # to be as cheap as can be
+            return PlainTextResponse(f"{self.text}\n", self.status, headers)
+        asks_token = self.reason in (Reason.UNAUTHENTICATED.name, Reason.WRONG_ROLE.name)
+        values = {**self._asdict(), "asks_token": asks_token, "target": request.url.path}
+        return page_response(request, Page("problem.html", values), self.status)

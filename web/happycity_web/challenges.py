@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from functools import partial
-from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from happycity.ladder.v1beta1 import ladder_service_pb2 as pb
 from happycity_server.errors import ApiError, Reason
-from happycity_web.forms import Fields, submitted
+from happycity_web.answers import Fields
 from happycity_web.ladder import KINDS, PAGE_LINES, ladder_values
-from happycity_web.query import LARGEST, ListQuery, bot_name, number_of, word_of, words
+from happycity_web.query import LARGEST, ListFilter, bot_name, number_of, word_of, words
 from happycity_web.render import Page, words_of_enum
 from happycity_web.watch import Feeds
 
@@ -25,7 +22,7 @@ _LONGEST_REQUEST_ID = 64
 
 
 @dataclass(frozen=True, slots=True)
-class ChallengeQuery(ListQuery):
+class ChallengeQuery(ListFilter):
     """Which challenges are listed."""
 
     bot: str = bot_name()
@@ -34,10 +31,10 @@ class ChallengeQuery(ListQuery):
 
 async def challenges_page(feeds: Feeds, request: Request, chosen: ChallengeQuery) -> Page:
     """Show challenges, newest first, and the forms for them to a bot's author."""
-    return await _page(feeds, chosen, request.query_params)
+    return await _page(feeds, chosen, request.query_params, "")
 
 
-async def _page(feeds: Feeds, chosen: ChallengeQuery, fields: Fields, problem: str = "") -> Page:
+async def _page(feeds: Feeds, chosen: ChallengeQuery, fields: Fields, problem: str) -> Page:
     """Return the page of challenges, whose form is filled with fields."""
     arena = feeds.arena
     got = await arena.call(
@@ -75,43 +72,37 @@ async def _versions(feeds: Feeds, bot: str) -> list[pb.BotVersion]:
     return list(got.versions)
 
 
-async def create(feeds: Feeds, request: Request) -> Response:
+async def own_challenges(feeds: Feeds, _request: Request, fields: Fields, problem: str) -> Page:
+    """Return the page with the challenges of the author's bot."""
+    return await _page(feeds, ChallengeQuery(bot=_author(feeds)), fields, problem)
+
+
+async def create(feeds: Feeds, _request: Request, fields: Fields) -> Response:
     """Ask for deals for the bot whose token the browser has, then show its challenges."""
-    ladder = feeds.arena.ladder
-    return await _ask(
-        feeds, request, lambda bot, fields: feeds.arena.call(ladder.CreateChallenge, creation(bot, fields))
-    )
+    bot = _author(feeds)
+    await feeds.arena.call(feeds.arena.ladder.CreateChallenge, creation(bot, fields))
+    return _to_challenges_of(bot)
 
 
-async def answer(feeds: Feeds, request: Request) -> Response:
+async def answer(feeds: Feeds, request: Request, fields: Fields) -> Response:
     """Accept, decline or withdraw a challenge for the bot whose token the browser has."""
-    arena = feeds.arena
-    methods: dict[str, Any] = {
-        "accept": arena.ladder.AcceptChallenge,
-        "decline": arena.ladder.DeclineChallenge,
-        "withdraw": arena.ladder.WithdrawChallenge,
-    }
-    number = request.path_params["challenge_id"]
-
-    def ask(bot: str, fields: Fields) -> Awaitable[object]:
-        method = methods[word_of("answer", fields.get("answer", ""), methods)]
-        return arena.call(method, challenge_id=number, bot=bot)
-
-    return await _ask(feeds, request, ask)
+    arena, bot = feeds.arena, _author(feeds)
+    answer = word_of("answer", fields.get("answer", ""), ("accept", "decline", "withdraw"))
+    method = getattr(arena.ladder, f"{answer.capitalize()}Challenge")
+    await arena.call(method, challenge_id=request.path_params["challenge_id"], bot=bot)
+    return _to_challenges_of(bot)
 
 
-async def _ask(feeds: Feeds, request: Request, call: Callable[[str, Fields], Awaitable[object]]) -> Response:
-    """Call the ladder for the author's bot, by what a form has, and show the bot's challenges."""
+def _author(feeds: Feeds) -> str:
+    """Return the author's bot, whose token the browser must have."""
     bot = feeds.arena.own_bot()
     if not bot:
         raise ApiError(Reason.WRONG_ROLE, "a challenge in the browser needs the token of a bot")
-    chosen = ChallengeQuery(bot=bot)
+    return bot
 
-    async def act(fields: Fields) -> Response:
-        await call(bot, fields)
-        return RedirectResponse(f"/ladder/challenges{chosen.query()}", 303)
 
-    return await submitted(request, act, partial(_page, feeds, chosen))
+def _to_challenges_of(bot: str) -> Response:
+    return RedirectResponse(f"/ladder/challenges{ChallengeQuery(bot=bot).query()}", 303)
 
 
 def creation(bot: str, fields: Fields) -> pb.CreateChallengeRequest:

@@ -20,9 +20,9 @@ from happycity_server.errors import ApiError, invalid
 from happycity_web.background import MOST_OPEN
 from happycity_web.cache import Kind
 from happycity_web.purchases import Purchase
-from happycity_web.query import ListQuery, bot_name, words
-from happycity_web.render import Page, look, mode_of
-from happycity_web.watch import Feeds, loaded
+from happycity_web.query import ListFilter, bot_name, words
+from happycity_web.render import Page, colour_name, mode_of
+from happycity_web.watch import Feeds, within_page_time
 
 GAMES_A_PAGE = 20
 """Games of a page, or somewhat more where not all that were looked through belong to it."""
@@ -42,7 +42,7 @@ SIZES = [str(size) for size in range(MIN_PLAYERS, MAX_PLAYERS + 1)]
 
 
 @dataclass(frozen=True, slots=True)
-class GameQuery(ListQuery):
+class GameQuery(ListFilter):
     """Which games are listed."""
 
     bot: str = bot_name()
@@ -143,10 +143,10 @@ async def games_page(feeds: Feeds, request: Request, query: GameQuery) -> Page:
     ]
     bought: Mapping[int, Sequence[Purchase]] = {}
     with suppress(ApiError):  # many ask for such values: the list does without
-        bought = await loaded(request, statistics(feeds, [match.match_id for match in shown])) or {}
+        bought = await within_page_time(request, statistics(feeds, [match.match_id for match in shown])) or {}
     cities = {
         match.match_id: [
-            [look(CARDS_BY_ID[card]) for own, card, _ in bought[match.match_id] if own == seat]
+            [colour_name(CARDS_BY_ID[card]) for own, card, _ in bought[match.match_id] if own == seat]
             for seat in range(len(match.bots))
         ]
         for match in shown

@@ -141,7 +141,9 @@ async def match_picture(feeds: Feeds, request: Request) -> Response:
     match_id = request.path_params["match_id"]
     _, match = await shown_match(feeds, match_id)
     if not match.playback.results:
-        raise ApiError(Reason.MATCH_RUNNING, f"match {match_id} has no result, of which there is a picture")
+        raise ApiError(
+            Reason.MATCH_RUNNING, f"match {match_id} is not finished; only finished matches have a picture"
+        )
 
     draw = partial(feeds.in_thread, _drawn, match)
     content = await feeds.cache.get(_PICTURES, match_id, draw, calls=PICTURE_CALLS)

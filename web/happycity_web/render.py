@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import asdict, dataclass, is_dataclass
+from dataclasses import asdict, dataclass, field, is_dataclass
 from datetime import UTC, datetime
 from functools import cache, partial
 from importlib.metadata import metadata
@@ -45,32 +45,30 @@ LANGUAGE_COOKIE = "happycity-language"
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """Who gets a page, as far as the page's words depend on it."""
+    """Who gets a page, as far as the page depends on it."""
 
     language: Language
-    links: dict[str, str]
-    """The same page in each language, by the languages' codes."""
-    origin: str = ""
-    """How the server is reached, as of `origin_of`."""
-    path: str = ""
-    """What follows it in the address of the page, as other sites may link to it."""
-    snapshot: bool = False
-    """Whether the page is to work without a server: with nothing that asks one, nor changes by itself."""
-    has_ladder: bool = False
-    """Whether the server keeps a ladder, to which its pages link."""
-    has_tokens: bool = False
-    """Whether the server needs tokens, so that callers have a page of their own."""
+    address: str = ""
+    """The address of the page, as other sites may link to it."""
+    values: Mapping[str, Any] = field(default_factory=dict)
+    """What all templates get: the same page in each language, by its code, how the server is reached, whether
+    the page is to work without a server, and to what pages may link."""
 
     @classmethod
     def of(cls, connection: HTTPConnection) -> Reader:
         """Return who asks for a page."""
-        url = connection.url.remove_query_params("token")
+        url, origin = connection.url.remove_query_params("token"), origin_of(connection)
         queries = {code: url.include_query_params(lang=code).query for code in LANGUAGES}
-        links = {code: f"?{query}" for code, query in queries.items()}
-        snapshot = connection.query_params.get("snapshot") == "1"
-        own = language_of(connection), links, origin_of(connection), f"{url.path}?{url.query}"
-        state = connection.app.state
-        return cls(*own, snapshot, state.has_ladder, state.has_tokens)
+        address = f"{origin}{url.path}?{url.query}".removesuffix("?")
+        values = {
+            "language_links": {code: f"?{query}" for code, query in queries.items()},
+            "has_ladder": connection.app.state.has_ladder,
+            "has_tokens": connection.app.state.has_tokens,
+            "origin": origin,
+            "address": address,
+            "snapshot": connection.query_params.get("snapshot") == "1",
+        }
+        return cls(language_of(connection), address, values)
 
 
 def origin_of(connection: HTTPConnection) -> str:
@@ -175,7 +173,7 @@ def state_word(tournament: tournament_pb.Tournament) -> str:
     return enum_word(tournament_pb.TournamentState, tournament.progress.state)
 
 
-def look(card: Card) -> str:
+def colour_name(card: Card) -> str:
     """Return the name of a card's colour in pages: its own, that of its set of specials, or `plain`."""
     return str(card.colour) if card.colour else card.special_set.value if card.special_set else "plain"
 
@@ -217,7 +215,7 @@ def _environment(language: Language) -> Environment:
         "bot_path": bot_path,
         "by_place": by_place,
         "charts": charts,
-        "deal_places": deal_places,
+        "deal_results": deal_results,
         "deck_prices": deck_prices,
         "documentation": documentation(),
         "line_class": line_class,
@@ -286,18 +284,7 @@ class Page:
 
     def _rendered(self, reader: Reader, parts: _Parts) -> str:
         template = _environment(reader.language).get_template(self.template)
-        return template.render(
-            {
-                **self.values,
-                "language_links": reader.links,
-                "has_ladder": reader.has_ladder,
-                "has_tokens": reader.has_tokens,
-                "origin": reader.origin,
-                "address": reader.origin + reader.path.removesuffix("?"),
-                "snapshot": reader.snapshot,
-                "part": parts.mark,
-            }
-        )
+        return template.render({**self.values, **reader.values, "part": parts.mark})
 
     def json(self) -> str:
         """Return what the page shows as JSON, the messages as their JSON mapping has them."""
@@ -309,7 +296,7 @@ def page_response(request: Request, page: Page, status: int = 200) -> Response:
     return HTMLResponse(page.html(Reader.of(request)), status)
 
 
-class DealPlace(NamedTuple):
+class DealResult(NamedTuple):
     """How a version did in a deal."""
 
     version: ladder_pb.BotVersion
@@ -319,14 +306,14 @@ class DealPlace(NamedTuple):
     """Over the finished games."""
 
 
-def deal_places(deal: ladder_pb.LadderDeal) -> list[DealPlace]:
+def deal_results(deal: ladder_pb.LadderDeal) -> list[DealResult]:
     """Return how the versions of a deal did, best first; in the order of seats before a game is over."""
     games = len(deal.match_ids)
     if not games:
-        return [DealPlace(version, 0, 0.0) for version in deal.versions]
+        return [DealResult(version, 0, 0.0) for version in deal.versions]
     sums = sorted(deal.places)
     places = [
-        DealPlace(version, 1 + sums.index(total), total / games)
+        DealResult(version, 1 + sums.index(total), total / games)
         for version, total in zip(deal.versions, deal.places, strict=True)
     ]
     return sorted(places, key=lambda entry: entry.place)

@@ -28,8 +28,8 @@ from happycity_server.people.tables import HOST, INVITED, Table, TablePlace, Tab
 from happycity_server.places.watch import WatchedMatch
 from happycity_viewer.languages import Language
 from happycity_viewer.plies import encode
+from happycity_web.answers import Fields
 from happycity_web.choices import question
-from happycity_web.forms import Fields, submitted
 from happycity_web.guard import SEAT_COOKIE, keep_secret, own_place, shown_seat
 from happycity_web.guide import advise
 from happycity_web.matches import MatchQuery, match_values
@@ -43,38 +43,40 @@ _SEED_BITS = 53  # as a number of JavaScript has
 _SEATS = 4  # of a table that the form proposes
 
 
-async def new_game(feeds: Feeds, request: Request) -> Response:
-    """Show the form for a new game, or set up what it says and go to the table."""
+async def new_game(feeds: Feeds, request: Request, fields: Fields, problem: str) -> Page:
+    """Show the form for a new game; at first, the address may fill it."""
     require_token("a new game")
-    tables, own = feeds.arena.tables, shown_seat(request)
-    place = tables.place_of(own)
-    occupied = place if place is not None and place.is_open else None
+    house, fields = feeds.arena.tables.house, fields or request.query_params
+    seats = [fields.get(f"seat{number}", "") for number in range(1, MAX_PLAYERS + 1)]
+    if not any(seats):
+        chosen = [HOST, *(house or [INVITED])][:_SEATS]
+        seats = [*chosen, *[""] * (MAX_PLAYERS - len(chosen))]
+    values = {
+        "fields": fields,
+        "seats": seats,
+        "house": house,
+        "place": _occupied_place(feeds, request),
+        "problem": problem,
+        "clocks": CLOCKS,
+        "clock": fields.get("clock", DEFAULT_CLOCK),
+    }
+    return Page("new_game.html", values)
 
-    async def show(fields: Fields, problem: str = "") -> Page:
-        seats = [fields.get(f"seat{number}", "") for number in range(1, MAX_PLAYERS + 1)]
-        if not any(seats):
-            chosen = [HOST, *(tables.house or [INVITED])][:_SEATS]
-            seats = [*chosen, *[""] * (MAX_PLAYERS - len(chosen))]
-        values = {
-            "fields": fields,
-            "seats": seats,
-            "house": tables.house,
-            "place": occupied,
-            "problem": problem,
-            "clocks": CLOCKS,
-            "clock": fields.get("clock", DEFAULT_CLOCK),
-        }
-        return Page("new_game.html", values)
 
-    async def act(fields: Fields) -> Response:
-        if occupied is not None:
-            raise ConfigError("You sit at a table already.")
-        table, secret = tables.create(plan_of(fields), fields.get("name", ""), earlier=own)
-        return await _seated(feeds, request, table, secret, query="?guide=1" if "guide" in fields else "")
+async def create_table(feeds: Feeds, request: Request, fields: Fields) -> Response:
+    """Set up the table that a form describes, and go to it."""
+    require_token("a new game")
+    if _occupied_place(feeds, request) is not None:
+        raise ConfigError("You sit at a table already.")
+    name, own = fields.get("name", ""), shown_seat(request)
+    table, secret = feeds.arena.tables.create(plan_of(fields), name, earlier=own)
+    return await _seated(feeds, request, table, secret, query="?guide=1" if "guide" in fields else "")
 
-    if request.method == "POST":
-        return await submitted(request, act, show)
-    return page_response(request, await show(dict(request.query_params)))
+
+def _occupied_place(feeds: Feeds, request: Request) -> TablePlace | None:
+    """Return the place where the caller still plays, or waits for that."""
+    place = feeds.arena.tables.place_of(shown_seat(request))
+    return place if place is not None and place.is_open else None
 
 
 async def how_to_play(feeds: Feeds, request: Request) -> Response:
@@ -107,34 +109,47 @@ async def table_page(feeds: Feeds, request: Request) -> Response:
     return await feeds.in_thread(page_response, request, Page("play.html", values))
 
 
-async def invitation(feeds: Feeds, request: Request) -> Response:
-    """Show to what an invitation leads, or take its seat."""
+async def invitation(feeds: Feeds, request: Request, fields: Fields, problem: str) -> Page:
+    """Show to what an invitation leads."""
+    table, seat = feeds.arena.tables.invitation(request.path_params["token"])
+    values = {
+        "table": table,
+        "seat": seat,
+        "is_own": _sits_at(feeds, request, table),
+        "name": fields.get("name", ""),
+        "problem": problem,
+    }
+    return Page("invitation.html", values)
+
+
+async def accept_invitation(feeds: Feeds, request: Request, fields: Fields) -> Response:
+    """Take the seat of an invitation, unless the caller has one at its table."""
     tables, token = feeds.arena.tables, request.path_params["token"]
-    own = tables.place_of(shown_seat(request))
-    table, seat = tables.invitation(token)
-    is_own = own is not None and own.table is table
-
-    async def show(fields: Fields, problem: str = "") -> Page:
-        shown = {"name": fields.get("name", ""), "problem": problem}
-        return Page("invitation.html", {"table": table, "seat": seat, "is_own": is_own, **shown})
-
-    async def act(fields: Fields) -> Response:
-        return await _seated(feeds, request, *tables.accept(token, fields.get("name", "")))
-
-    if request.method == "POST" and not is_own:
-        return await submitted(request, act, show)
-    return page_response(request, await show({}))
+    if _sits_at(feeds, request, tables.invitation(token)[0]):
+        return page_response(request, await invitation(feeds, request, {}, ""))
+    return await _seated(feeds, request, *tables.accept(token, fields.get("name", "")))
 
 
-async def own_seat(feeds: Feeds, request: Request) -> Response:
-    """Ask whether this browser is to have the seat of a personal link, or let it have the seat."""
-    secret = request.path_params["secret"]
-    place = feeds.arena.tables.place_of(secret)
+def _sits_at(feeds: Feeds, request: Request, table: Table) -> bool:
+    place = feeds.arena.tables.place_of(shown_seat(request))
+    return place is not None and place.table is table
+
+
+async def own_seat(feeds: Feeds, request: Request, _fields: Fields, _problem: str) -> Page:
+    """Ask whether this browser is to have the seat of a personal link."""
+    return Page("own_seat.html", {"place": _linked_place(feeds, request)})
+
+
+async def take_own_seat(feeds: Feeds, request: Request, _fields: Fields) -> Response:
+    """Let this browser have the seat of a personal link."""
+    return await _seated(feeds, request, _linked_place(feeds, request).table, request.path_params["secret"])
+
+
+def _linked_place(feeds: Feeds, request: Request) -> TablePlace:
+    place = feeds.arena.tables.place_of(request.path_params["secret"])
     if place is None:
         raise ApiError(Reason.REVOKED, "this link to a seat is unknown, or its table is over")
-    if request.method != "POST":  # only a person presses the button
-        return page_response(request, Page("own_seat.html", {"place": place}))
-    return await _seated(feeds, request, place.table, secret)
+    return place
 
 
 async def _seated(feeds: Feeds, request: Request, table: Table, secret: str, *, query: str = "") -> Response:

@@ -32,9 +32,9 @@ from happycity_web import charts
 from happycity_web.cache import Kind
 from happycity_web.charts import rating_scale
 from happycity_web.games import MODES, GameQuery, choices, list_games, record_of, search
-from happycity_web.query import ListQuery, bot_name, words
+from happycity_web.query import ListFilter, bot_name, words
 from happycity_web.render import Page, language_of, mode_of, state_word
-from happycity_web.watch import Feeds, loaded
+from happycity_web.watch import Feeds, within_page_time
 
 PAIRS_SHOWN = 30
 """Bots of a tournament whose pairs are in one table; with more, each bot's page has its own."""
@@ -59,7 +59,7 @@ _NOTES = Kind[RecordNotes]("notes", kept=1000)
 
 
 @dataclass(frozen=True, slots=True)
-class TournamentQuery(ListQuery):
+class TournamentQuery(ListFilter):
     """Which tournaments are listed."""
 
     bot: str = bot_name()
@@ -101,7 +101,7 @@ async def podiums(
     keys = [(one.tournament_id, one.progress.games_finished) for one in over]
     get = partial(feeds.cache.get, _PODIUMS, calls=1)  # as a call of a client would be
     found = await asyncio.gather(
-        *(loaded(request, get(key, partial(_podium, feeds, key[0]))) for key in keys)
+        *(within_page_time(request, get(key, partial(_podium, feeds, key[0]))) for key in keys)
     )
     return {one.tournament_id: podium for one, podium in zip(over, found, strict=True) if podium}
 
@@ -181,7 +181,7 @@ async def _values(
     """
     found = await list_games(feeds, query, tournament_id=tournament.tournament_id)
     load = partial(feeds.arena.tournaments.standings, tournament.tournament_id)
-    standings = await loaded(request, feeds.cache.get(_STANDINGS, tournament.tournament_id, load))
+    standings = await within_page_time(request, feeds.cache.get(_STANDINGS, tournament.tournament_id, load))
     state = state_word(tournament)
     is_over = state in _OVER
     shown = tournament_pb.Standings()

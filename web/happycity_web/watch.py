@@ -1,4 +1,4 @@
-"""What follows by itself: pages and matches that are sent over a socket as they change."""
+"""Live updates over WebSockets: pages and matches that are sent again as they change."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ ASKING_SHARE = 0.1
 COMPRESSION = 5
 """zlib's level for pages: 9 takes four times as long, for a tenth less."""
 
-MakePage = Callable[[], Awaitable[Page]]
+NextPage = Callable[[], Awaitable[Page]]
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
@@ -54,7 +54,7 @@ _T = TypeVar("_T")
 class LivePage:
     """A page that is made again as long as it has viewers, for all viewers of the same page."""
 
-    def __init__(self, make: MakePage, reader: Reader) -> None:
+    def __init__(self, make: NextPage, reader: Reader) -> None:
         self.viewers = Counter[str]()
         """The number of viewers by caller."""
         self.pause = 0.0
@@ -119,7 +119,7 @@ class Feeds:
         self._thread.shutdown(wait=False, cancel_futures=True)
 
     @asynccontextmanager
-    async def live_page(self, key: Hashable, make: MakePage, reader: Reader) -> AsyncIterator[LivePage]:
+    async def live_page(self, key: Hashable, make: NextPage, reader: Reader) -> AsyncIterator[LivePage]:
         """Give a page that is kept current while the context lasts, shared by all with the same key."""
         page, caller = self._pages.get(key), principal().caller
         if page is None:
@@ -207,7 +207,7 @@ def packed_response(request: Request, content: bytes, media_type: str) -> Respon
     return Response(content, media_type=media_type, headers=headers | {"content-encoding": "gzip"})
 
 
-async def loaded(request: Request, value: Awaitable[_T]) -> _T | None:
+async def within_page_time(request: Request, value: Awaitable[_T]) -> _T | None:
     """Return what may take seconds to load; None if it does, and the page can follow.
 
     What makes the value has to go on when it is no longer awaited, as `SharedValues` do.

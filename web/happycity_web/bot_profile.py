@@ -27,7 +27,7 @@ from happycity_web.purchases import Purchase
 from happycity_web.query import Query
 from happycity_web.render import Page, language_of
 from happycity_web.tournaments import newest_tournaments
-from happycity_web.watch import Feeds, loaded
+from happycity_web.watch import Feeds, within_page_time
 
 GAMES_COUNTED = 500
 """Games of a bot that are counted, the newest ones."""
@@ -60,7 +60,7 @@ class CardFigures(NamedTuple):
     """By the rounds of `ROUNDS` in which it was bought first: seats, and first places in these."""
 
 
-class _Seat(NamedTuple):
+class _SeatCards(NamedTuple):
     """A seat of a game."""
 
     first: bool
@@ -68,7 +68,7 @@ class _Seat(NamedTuple):
     """By card that it bought or took, the round in which it did first."""
 
 
-async def character_page(feeds: Feeds, request: Request, _query: Query) -> Page:
+async def bot_profile_page(feeds: Feeds, request: Request, _query: Query) -> Page:
     """Show a bot over all its games that count: no practice, and none whose deal is still in play."""
     bot, arena = check_bot_spelling(request.path_params["bot"]), feeds.arena
     key = principal().own_bot, principal().roles, bot, monotonic() // GAMES_SECONDS
@@ -87,10 +87,12 @@ async def character_page(feeds: Feeds, request: Request, _query: Query) -> Page:
         text = language_of(request).texts.gettext("There is no bot %(bot)s.")
         raise HTTPException(404, text % {"bot": bot})
     ids = [game.match_id for game in games]
-    character = await loaded(request, statistics(feeds, ids, bot, make=partial(character_of, bot, games)))
+    profile = await within_page_time(
+        request, statistics(feeds, ids, bot, make=partial(bot_profile_of, bot, games))
+    )
     values = {
         **dict.fromkeys(_COMPUTED),
-        **(character or {}),
+        **(profile or {}),
         "bot": bot,
         "info": infos[0] if infos else None,
         "counted": len(games),
@@ -99,10 +101,10 @@ async def character_page(feeds: Feeds, request: Request, _query: Query) -> Page:
         "tournaments": {one.tournament_id: one.config.title for one in tournaments},
         "games": games[:GAMES_SHOWN],
         "spans": ROUNDS,
-        "is_loading": character is None,
+        "is_loading": profile is None,
     }
     shown = ("bot", "info", "counted", *_COMPUTED, "ladder", "tournaments", "games")
-    return Page("character.html", values, shown, is_final=character is not None)
+    return Page("bot_profile.html", values, shown, is_final=profile is not None)
 
 
 async def _games(feeds: Feeds, bot: str) -> list[match_pb.Match]:
@@ -119,11 +121,11 @@ async def _games(feeds: Feeds, bot: str) -> list[match_pb.Match]:
     return found[:GAMES_COUNTED]
 
 
-def character_of(
+def bot_profile_of(
     bot: str, games: Sequence[match_pb.Match], purchases: Mapping[int, Sequence[Purchase]]
 ) -> dict[str, Any]:
     """Return what games of a bot show, by the names of `_COMPUTED`; purchases are by match."""
-    own, others = list[_Seat](), list[_Seat]()
+    own, others = list[_SeatCards](), list[_SeatCards]()
     for game in games:
         for name, seat in _seats(game, purchases.get(game.match_id, ())):
             (own if name == bot else others).append(seat)
@@ -154,7 +156,7 @@ def _figures(bot: str, games: Sequence[match_pb.Match]) -> Stats:
     return columns.stats()
 
 
-def _seats(game: match_pb.Match, purchases: Sequence[Purchase]) -> Iterator[tuple[str, _Seat]]:
+def _seats(game: match_pb.Match, purchases: Sequence[Purchase]) -> Iterator[tuple[str, _SeatCards]]:
     """Yield the seats of a game that were not forfeited, as then others played them, with their bots."""
     for number, (bot, result) in enumerate(zip(game.bots, game.result.seats, strict=True)):
         bought: dict[str, int] = {}
@@ -162,10 +164,10 @@ def _seats(game: match_pb.Match, purchases: Sequence[Purchase]) -> Iterator[tupl
             if seat == number:
                 bought.setdefault(card, round_number)
         if bought and result.ending == match_pb2.ENDING_FINISHED:
-            yield bot, _Seat(result.place == 1, bought)
+            yield bot, _SeatCards(result.place == 1, bought)
 
 
-def _card(card: str, own: Sequence[_Seat], others: Sequence[_Seat]) -> CardFigures:
+def _card(card: str, own: Sequence[_SeatCards], others: Sequence[_SeatCards]) -> CardFigures:
     with_it = [seat for seat in own if card in seat.bought]
     spans = [[seat.first for seat in with_it if first <= seat.bought[card] <= last] for first, last in ROUNDS]
     return CardFigures(
