@@ -23,11 +23,12 @@ from happycity_web.watch import Feeds
 
 JOIN_BYTES = 16 * 1024
 """The largest form of joining: a link has a certificate."""
-_WHAT = "the page of an owner's tokens"
+OWN_TOKENS = "the page of an owner's tokens"
 
 
 async def access_page(feeds: Feeds, request: Request, _: Query) -> Page:
     """Show the tokens of the caller's owner, and the invitations to an organiser."""
+    require_token(OWN_TOKENS)
     return await access_form(feeds, request, {}, "")
 
 
@@ -35,7 +36,6 @@ async def access_form(
     feeds: Feeds, _request: Request, fields: Fields, problem: str, *, link: str = ""
 ) -> Page:
     """Return the page, whose form is filled with fields; `link` is that of a new invitation."""
-    require_token(_WHAT)
     arena, token = feeds.arena, principal().token
     values: dict[str, Any] = {"token": token, "fields": fields, "problem": problem, "link": link}
     values |= {"tokens": None, "invitations": None, "hosts": arena.hosting is not None}
@@ -70,7 +70,6 @@ async def join(feeds: Feeds, request: Request, fields: Fields) -> Response:
 async def change_access(feeds: Feeds, request: Request, fields: Fields) -> Response:
     """Renew or revoke tokens, or create or revoke an invitation, by the token that the browser has."""
     arena = feeds.arena
-    require_token(_WHAT)
     revocations: dict[str, Any] = {
         "revoke": arena.access.RevokeToken,
         "withdraw": arena.access.RevokeInvitation,

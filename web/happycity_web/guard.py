@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket
 
 from happycity_server.access.gate import Gate
-from happycity_server.access.roles import Principal
+from happycity_server.access.roles import Principal, require_token
 from happycity_server.errors import ApiError, Reason
 from happycity_server.frontends import Arena, Site, path_of
 from happycity_server.people.tables import TablePlace
@@ -203,6 +203,17 @@ def anyone(arena: Arena, connection: HTTPConnection) -> Principal:
 def token_holder(arena: Arena, connection: HTTPConnection) -> Principal:
     """Admit a caller by the token that its browser has."""
     return admit(arena, connection, shown_token(connection))
+
+
+def needs_token(what: str) -> Admit:
+    """Return what admits callers by the token that their browser has to `what`, which needs one."""
+
+    def admit_holder(arena: Arena, connection: HTTPConnection) -> Principal:
+        caller = token_holder(arena, connection)
+        require_token(what)
+        return caller
+
+    return admit_holder
 
 
 def visitor(arena: Arena, connection: HTTPConnection) -> Principal:

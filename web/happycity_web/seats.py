@@ -21,7 +21,6 @@ from happycity.rules.cards import BUILDINGS, SPECIALS
 from happycity.rules.deals import DECKS, MAX_PLAYERS, MIN_PLAYERS
 from happycity.runtime.event_loop import first_of
 from happycity.text.words import events_in_words
-from happycity_server.access.roles import require_token
 from happycity_server.broadcast import Broadcast
 from happycity_server.errors import ApiError, Reason, invalid
 from happycity_server.people.tables import HOST, INVITED, Table, TablePlace, TablePlan
@@ -45,7 +44,6 @@ _SEATS = 4  # of a table that the form proposes
 
 async def new_game(feeds: Feeds, request: Request, fields: Fields, problem: str) -> Page:
     """Show the form for a new game; at first, the address may fill it."""
-    require_token("a new game")
     house, fields = feeds.arena.tables.house, fields or request.query_params
     seats = [fields.get(f"seat{number}", "") for number in range(1, MAX_PLAYERS + 1)]
     if not any(seats):
@@ -65,7 +63,6 @@ async def new_game(feeds: Feeds, request: Request, fields: Fields, problem: str)
 
 async def create_table(feeds: Feeds, request: Request, fields: Fields) -> Response:
     """Set up the table that a form describes, and go to it."""
-    require_token("a new game")
     if _occupied_place(feeds, request) is not None:
         raise ConfigError("You sit at a table already.")
     name, own = fields.get("name", ""), shown_seat(request)
