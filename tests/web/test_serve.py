@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 import uvicorn
+from structlog.testing import capture_logs
 from tests.server.harness import pages
 from tests.waiting import LIMIT
 from tests.web.floods import upgrade
@@ -174,3 +175,12 @@ async def test_nothing_is_sent_over_a_socket_that_was_closed() -> None:
     for message in ({"type": "websocket.send", "text": "1"}, {"type": "websocket.close", "code": 4403}):
         with pytest.raises(ClientDisconnected):
             await page.send(message)
+
+
+@pytest.mark.parametrize("path", ["/bots/nobody", "/hosted"])
+async def test_the_socket_of_a_page_that_is_not_there_is_closed_as_such(folder: Path, path: str) -> None:
+    """It is no failure of the server, whose log a stranger could fill with tracebacks."""
+    with capture_logs() as lines:
+        async with pages(folder) as url:
+            assert await closed_with(f"{url}{path}") == 4404
+    assert not [line for line in lines if line["log_level"] == "error"]

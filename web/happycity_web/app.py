@@ -41,7 +41,7 @@ from happycity_web.guard import (
     visitor,
 )
 from happycity_web.query import ListFilter, Query
-from happycity_web.render import Page, check_language, keep_language, language_of, page_response
+from happycity_web.render import Page, chosen_language, keep_language, language_of, page_response
 from happycity_web.watch import COMPRESSION, Feeds, follow_match
 
 _PAGES: tuple[tuple[str, type[Query], MakePage], ...] = (
@@ -161,7 +161,7 @@ class _Handlers:
                 await self._gate.authenticator.refresh()
                 if is_link and (token := request.query_params.get("token")) is not None:
                     return access.enter_by_link(self._feeds, request, token)
-                language = check_language(request) if is_link else None
+                language = chosen_language(request) if is_link else None
                 if admit is not None:
                     admit(self._feeds.arena, request)
                 response = await answer(self._feeds, request)

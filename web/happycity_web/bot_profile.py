@@ -9,7 +9,6 @@ from functools import partial
 from time import monotonic
 from typing import Any, NamedTuple
 
-from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from happycity.match import check_bot_spelling
@@ -25,7 +24,7 @@ from happycity_web.home import BOTS_SHOWN
 from happycity_web.ladder import ladder_values
 from happycity_web.purchases import Purchase
 from happycity_web.query import Query
-from happycity_web.render import Page, language_of
+from happycity_web.render import NoSuchPageError, Page, language_of
 from happycity_web.tournaments import newest_tournaments
 from happycity_web.watch import Feeds, within_page_time
 
@@ -85,7 +84,7 @@ async def bot_profile_page(feeds: Feeds, request: Request, _query: Query) -> Pag
     infos += [entry.info for entry in connected.bots if entry.name == bot]
     if not (games or infos):
         text = language_of(request).texts.gettext("There is no bot %(bot)s.")
-        raise HTTPException(404, text % {"bot": bot})
+        raise NoSuchPageError(text % {"bot": bot})
     ids = [game.match_id for game in games]
     profile = await within_page_time(
         request, statistics(feeds, ids, bot, make=partial(bot_profile_of, bot, games))

@@ -231,16 +231,15 @@ def visitor(arena: Arena, connection: HTTPConnection) -> Principal:
         return admit(arena, connection, None)
 
 
-def own_place(arena: Arena, connection: HTTPConnection) -> TablePlace | None:
-    """Return the caller's place at the table that an address names; None if it has none there."""
-    place = arena.tables.place_of(shown_seat(connection))
-    is_there = place is not None and place.table.table_id == connection.path_params["table_id"]
-    return place if is_there else None
+def kept_place(arena: Arena, connection: HTTPConnection) -> TablePlace | None:
+    """Return the place at a table that the caller's browser proves; None if it proves none."""
+    return arena.tables.place_of(shown_seat(connection))
 
 
 def seated(arena: Arena, connection: HTTPConnection) -> Principal:
-    """Admit a person to their table."""
-    if own_place(arena, connection) is None:
+    """Admit a person to the table that an address names."""
+    place = kept_place(arena, connection)
+    if place is None or place.table.table_id != connection.path_params["table_id"]:
         anyone(arena, connection)
         raise ApiError(
             Reason.UNKNOWN_MATCH,

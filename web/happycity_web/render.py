@@ -16,10 +16,11 @@ from google.protobuf.message import Message
 from google.protobuf.timestamp_pb2 import Timestamp
 from jinja2 import Environment, PackageLoader
 from markupsafe import Markup
+from starlette.exceptions import HTTPException
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import HTMLResponse, Response
 
-from happycity import Card
+from happycity import Card, HappyCityError
 from happycity.ladder.v1beta1 import ladder_service_pb2 as ladder_pb
 from happycity.text.board import deck_prices
 from happycity.tournament.v1beta1 import rating_pb2
@@ -29,7 +30,6 @@ from happycity.v1 import match_pb2
 from happycity.v1 import match_service_pb2 as match_pb
 from happycity.wire.json import enum_word
 from happycity.wire.messages import config_of
-from happycity_server.errors import invalid
 from happycity_tournament.config import MEAN_ELO
 from happycity_tournament.ratings.results import interval_text, ranks_text
 from happycity_tournament.report.charts import line_class
@@ -38,9 +38,17 @@ from happycity_viewer.plies import encode
 from happycity_viewer.templates import environment
 from happycity_web import charts
 from happycity_web.guard import CONTENT_POLICY
+from happycity_web.query import word_of
 
 LANGUAGE_COOKIE = "happycity-language"
 """The cookie that holds the language that a reader has chosen."""
+
+
+class NoSuchPageError(HTTPException, HappyCityError):
+    """There is nothing at an address; the text, if there is one, is in the reader's language."""
+
+    def __init__(self, text: str | None = None) -> None:
+        super().__init__(404, text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,17 +102,15 @@ def language_of(connection: HTTPConnection) -> Language:
     return language(preferred(connection.headers.get("accept-language", "")))
 
 
-def check_language(connection: HTTPConnection) -> str | None:
+def chosen_language(connection: HTTPConnection) -> str | None:
     """Return the language that the address names, None if it names none; ApiError if there is no such.
 
     That of JSON is always English.
     """
-    if connection.url.path.endswith(".json"):
-        return None
     code = connection.query_params.get("lang")
-    if code is not None and code not in LANGUAGES:
-        raise invalid("lang", f"{code!r:.40} is not one of {', '.join(LANGUAGES)}")
-    return code
+    if code is None or connection.url.path.endswith(".json"):
+        return None
+    return word_of("lang", code, LANGUAGES)
 
 
 def keep_language(response: Response, code: str) -> None:

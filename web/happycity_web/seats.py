@@ -29,7 +29,7 @@ from happycity_viewer.languages import Language
 from happycity_viewer.plies import encode
 from happycity_web.answers import Fields
 from happycity_web.choices import question
-from happycity_web.guard import SEAT_COOKIE, keep_secret, own_place, shown_seat
+from happycity_web.guard import SEAT_COOKIE, keep_secret, kept_place, shown_seat
 from happycity_web.guide import advise
 from happycity_web.matches import MatchQuery, match_values
 from happycity_web.render import Page, Reader, language_of, page_response
@@ -72,7 +72,7 @@ async def create_table(feeds: Feeds, request: Request, fields: Fields) -> Respon
 
 def _occupied_place(feeds: Feeds, request: Request) -> TablePlace | None:
     """Return the place where the caller still plays, or waits for that."""
-    place = feeds.arena.tables.place_of(shown_seat(request))
+    place = kept_place(feeds.arena, request)
     return place if place is not None and place.is_open else None
 
 
@@ -128,7 +128,7 @@ async def accept_invitation(feeds: Feeds, request: Request, fields: Fields) -> R
 
 
 def _sits_at(feeds: Feeds, request: Request, table: Table) -> bool:
-    place = feeds.arena.tables.place_of(shown_seat(request))
+    place = kept_place(feeds.arena, request)
     return place is not None and place.table is table
 
 
@@ -159,7 +159,7 @@ async def _seated(feeds: Feeds, request: Request, table: Table, secret: str, *, 
 
 def _admitted_place(feeds: Feeds, connection: HTTPConnection) -> TablePlace:
     """Return the place of a person whom `guard.seated` has admitted."""
-    place = own_place(feeds.arena, connection)
+    place = kept_place(feeds.arena, connection)
     assert place is not None
     return place
 
