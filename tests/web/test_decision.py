@@ -57,13 +57,13 @@ def test_cards_say_why_they_cannot_be_had() -> None:
     game = Game.deal(Config(players=2), seed=1)
     while game.phase is not Phase.BUY:
         game.apply(game.legal_moves[0])
-    hints = {remark.on: remark for remark in asked(game).hints}
+    hints = {hint.on: hint for hint in asked(game).hints}
     view = game.view()
     residence = hints['[data-stack="luxury_residence"]']
     assert (residence.short, residence.is_owned) == (6 - view.coins[view.seat], False)
     for card in view.specials:
-        remark = hints[on_table("specials", card)]
-        assert dict(remark.missing) == dict(card.condition)  # of a city with a white Happy Market
+        hint = hints[on_table("specials", card)]
+        assert dict(hint.missing) == dict(card.condition)  # of a city with a white Happy Market
     legal = {move.card for move in game.legal_moves}
     assert all(
         (f'[data-list="centre"] [data-card="{card.id}"]' in hints) != (card in legal) for card in view.centre
@@ -72,7 +72,7 @@ def test_cards_say_why_they_cannot_be_had() -> None:
     seat = view.seat
     while not (game.phase is Phase.BUY and game.view().seat == seat):
         game.apply(game.legal_moves[0])
-    owned = [remark.on for remark in asked(game).hints if remark.is_owned]
+    owned = [hint.on for hint in asked(game).hints if hint.is_owned]
     assert owned == ['[data-stack="house"]']
 
 

@@ -17,7 +17,7 @@ import pytest_asyncio
 from tests.server.harness import pages
 from tests.web.sockets import socket_of
 
-from happycity_server.access.roles import Principal, principal_variable
+from happycity_server.access.roles import Principal, principal, principal_variable
 from happycity_server.broadcast import BroadcastError
 from happycity_viewer.languages import language
 from happycity_web import watch
@@ -98,21 +98,45 @@ async def test_a_caller_pays_for_all_its_pages_together(feeds: Feeds) -> None:
 
     async with AsyncExitStack() as stack:
 
-        async def colour_name(key: object) -> LivePage:
+        async def look(key: object) -> LivePage:
             return await stack.enter_async_context(feeds.live_page(key, make, _READER))
 
-        own = [await colour_name(key) for key in range(63)]
-        shared = await colour_name("shared")
-        principal_variable.set(Principal("token 2", frozenset()))
-        other = await colour_name("other")
+        first, second = principal(), Principal("token 2", frozenset())
+        own = [await look(key) for key in range(63)]
+        shared = await look("shared")
+        principal_variable.set(second)
+        other = await look("other")
         for page in (*own, shared, other):
             page.pause = 3.5
-        assert feeds.pause_of(own[0]) == feeds.pause_of(shared) == pytest.approx(64 * 3.5)
-        assert feeds.pause_of(other) == pytest.approx(3.5)
+        for page in (own[0], shared):
+            assert feeds.payer_of(page) == (first, 64 * 3.5)
+        assert feeds.payer_of(other) == (second, 3.5)
         async with feeds.live_page("shared", make, _READER):
-            assert feeds.pause_of(own[0]) == pytest.approx(64 * 3.5)
-            assert feeds.pause_of(shared) == feeds.pause_of(other) == pytest.approx(2 * 3.5)
-        assert feeds.pause_of(shared) == pytest.approx(64 * 3.5)
+            assert feeds.payer_of(own[0]) == (first, 64 * 3.5)
+            for page in (shared, other):
+                assert feeds.payer_of(page) == (second, 2 * 3.5)
+        assert feeds.payer_of(shared) == (first, 64 * 3.5)
+
+
+async def test_who_pays_for_a_page_asks_for_what_it_shows(
+    feeds: Feeds, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first viewer of a page may have left, or have asked for too much, when it is made again."""
+    monkeypatch.setattr(watch, "PAGE_SECONDS", 0.0)
+    asked = asyncio.Queue[str]()
+
+    async def make() -> Page:
+        asked.put_nowait(principal().caller)
+        return cast(Page, _Numbers())
+
+    async with AsyncExitStack() as stack:
+        async with feeds.live_page("page", make, _READER):
+            assert await asked.get() == "token 1"
+            principal_variable.set(Principal("token 2", frozenset()))
+            await stack.enter_async_context(feeds.live_page("page", make, _READER))
+        while not asked.empty():
+            asked.get_nowait()
+        assert "token 2" in [await asked.get() for _ in range(2)]  # one may have been begun before
 
 
 async def test_pages_that_differ_by_what_they_ignore_are_one(
@@ -129,13 +153,13 @@ async def test_pages_that_differ_by_what_they_ignore_are_one(
     monkeypatch.setattr(LivePage, "__init__", count)
     async with pages(folder) as url, AsyncExitStack() as stack:
 
-        async def colour_name(query: str) -> None:
+        async def look(query: str) -> None:
             await (await stack.enter_async_context(socket_of(f"{url}/matches?{query}"))).recv()
 
         for number in range(64):
-            await colour_name(f"x={number}&only=all&page=")
+            await look(f"x={number}&only=all&page=")
         assert len(made) == 1
-        await colour_name("only=forfeited")
+        await look("only=forfeited")
         assert len(made) == 2
 
 

@@ -76,15 +76,15 @@ def page_changes(query: type[Query], make: MakePage) -> Follow:
 
     async def follow(feeds: Feeds, socket: WebSocket) -> None:
         request = Request({**socket.scope, "type": "http", "method": "GET"})
-        asked, caller = query.of(socket.query_params), principal()
+        chosen, caller = query.of(socket.query_params), principal()
         # Callers who may see different things share no page; what the address says besides is ignored.
         who = caller.own_bot, caller.roles
-        what = make, tuple(sorted(socket.path_params.items())), asked
+        what = make, tuple(sorted(socket.path_params.items())), chosen
         key = who, language_of(socket).code, what
 
         async def send_parts() -> None:
             version = 0
-            async with feeds.live_page(key, lambda: make(feeds, request, asked), Reader.of(socket)) as page:
+            async with feeds.live_page(key, lambda: make(feeds, request, chosen), Reader.of(socket)) as page:
                 async for _ in page.changes.values():
                     message, version = page.message(version), page.changes.version
                     await socket.send_text(message)

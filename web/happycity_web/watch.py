@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import math
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Hashable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
@@ -20,7 +20,7 @@ from starlette.websockets import WebSocket
 
 from happycity.records.record import Json
 from happycity.runtime.event_loop import first_of
-from happycity_server.access.roles import principal
+from happycity_server.access.roles import Principal, principal, principal_variable
 from happycity_server.broadcast import Broadcast
 from happycity_server.frontends import Arena
 from happycity_server.places.watch import WatchedMatch
@@ -55,8 +55,8 @@ class LivePage:
     """A page that is made again as long as it has viewers, for all viewers of the same page."""
 
     def __init__(self, make: NextPage, reader: Reader) -> None:
-        self.viewers = Counter[str]()
-        """The number of viewers by caller."""
+        self.viewers: list[Principal] = []
+        """Who looks at it, once for each socket."""
         self.pause = 0.0
         """Seconds between two versions, by what the last one has cost."""
         self.changes = Broadcast(None)
@@ -121,37 +121,41 @@ class Feeds:
     @asynccontextmanager
     async def live_page(self, key: Hashable, make: NextPage, reader: Reader) -> AsyncIterator[LivePage]:
         """Give a page that is kept current while the context lasts, shared by all with the same key."""
-        page, caller = self._pages.get(key), principal().caller
+        page, viewer = self._pages.get(key), principal()
         if page is None:
             page = self._pages[key] = LivePage(make, reader)
             page.changes.follow(self._keep_current(page))
-        page.viewers[caller] += 1
+        page.viewers.append(viewer)
         try:
             yield page
         finally:
-            page.viewers -= Counter({caller: 1})
+            page.viewers.remove(viewer)
             if not page.viewers:
                 page.changes.cancel()
                 del self._pages[key]
 
     async def _keep_current(self, page: LivePage) -> None:
-        """Make a page again and again, to its last version."""
+        """Make a page again and again, to its last version; who pays for it asks for what it shows."""
         while True:
+            payer, _ = self.payer_of(page)
+            principal_variable.set(payer)
             if await page.update(self.in_thread):
                 return
-            await asyncio.sleep(self.pause_of(page))
+            _, pause = self.payer_of(page)
+            await asyncio.sleep(max(self.interval(PAGE_SECONDS), pause))
 
-    def pause_of(self, page: LivePage) -> float:
-        """Return the seconds until a page is made again.
+    def payer_of(self, page: LivePage) -> tuple[Principal, float]:
+        """Return who pays for a page, and the seconds until it is made again.
 
-        All pages that a caller looks at share what they may cost. A page goes by the caller who has the
-        fewest others to pay for, so none can slow it down for the others.
+        All pages that a caller looks at share what they may cost. The viewer who has the fewest others to pay
+        for pays for this one, so that no viewer slows it down for the others.
         """
         loads = defaultdict[str, float](float)
         for other in self._pages.values():
-            for caller in other.viewers:
+            for caller in {viewer.caller for viewer in other.viewers}:
                 loads[caller] += other.pause
-        return max(self.interval(PAGE_SECONDS), min((loads[caller] for caller in page.viewers), default=0.0))
+        payer = min(page.viewers, key=lambda viewer: loads[viewer.caller])
+        return payer, loads[payer.caller]
 
 
 class Ply(NamedTuple):
