@@ -90,7 +90,7 @@ async def test_a_page_that_fails_ends_its_viewers(feeds: Feeds) -> None:
 
 
 async def test_a_caller_pays_for_all_its_pages_together(feeds: Feeds) -> None:
-    """Whoever looks at one page of many slows that page down for no one else, and pays also as the second."""
+    """A caller that looks at one page of many slows it down for no other, and pays also as the second one."""
 
     async def make() -> Page:
         await asyncio.Event().wait()
