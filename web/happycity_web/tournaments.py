@@ -51,7 +51,7 @@ _STANDINGS = Kind[Standings]("standings", kept=0)
 """By tournament: those that are being loaded."""
 _PODIUMS = Kind[list[tournament_pb.Standing]]("podiums", kept=200)
 """By tournament that is over, and number of games."""
-_FIGURES = Kind[Figures]("figures", kept=16)
+_STATS = Kind[Stats]("stats", kept=16)
 """By tournament, and number of games or moment."""
 _NOTES = Kind[RecordNotes]("notes", kept=1000)
 """By match."""
@@ -199,7 +199,7 @@ async def _values(
         # Those of a running tournament may be some seconds old.
         moment = standings.games if is_over else -1 - int(monotonic() // FIGURES_SECONDS)
         compute = partial(asyncio.to_thread, _computed, standings)
-        figures = await feeds.cache.get(_FIGURES, (tournament.tournament_id, moment), compute)
+        figures = await feeds.cache.get(_STATS, (tournament.tournament_id, moment), compute)
     return {
         **choices(),
         "found": found,
