@@ -9,6 +9,7 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields
+from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,7 +28,7 @@ from prometheus_client.core import (
 from prometheus_client.registry import Collector, CollectorRegistry
 
 from happycity.runtime.tokens import TokenError, read_tokens_file
-from happycity.runtime.transport import split_host_port
+from happycity.runtime.transport import FileStamp, file_stamp, split_host_port
 from happycity_server.errors import ListenError
 from happycity_server.places.places import Places
 from happycity_server.play.counters import LAG_BOUNDS_SECONDS, THINK_BOUNDS_US, Counters
@@ -202,9 +203,15 @@ class UpkeepMetrics(Collector):
         return certificate.not_valid_after_utc.timestamp() - self.now()
 
     def _token_left(self, path: Path) -> float:
-        tokens = read_tokens_file(path).tokens
-        ends = (one.expires.timestamp() for one in tokens if one.expires is not None)
+        ends = _token_ends(path, file_stamp(path))
         return min((end - self.now() for end in ends if end > self.now()), default=math.inf)
+
+
+@lru_cache(maxsize=4)
+def _token_ends(path: Path, _stamp: FileStamp) -> Sequence[float]:
+    """Return when the tokens of a file end; it is read again when its stamp has changed."""
+    tokens = read_tokens_file(path).tokens
+    return [one.expires.timestamp() for one in tokens if one.expires is not None]
 
 
 def _free_bytes(database: Path) -> float:

@@ -21,7 +21,7 @@ from tests.server.conftest import playing
 from tests.server.harness import bearer, called, issued_token, matches_at, serving, settings, terms
 from tests.waiting import LIMIT
 
-from happycity.runtime.tokens import Role
+from happycity.runtime.tokens import Role, read_tokens_file
 from happycity_server import metrics as metrics_module
 from happycity_server.app import RunningServer, run_server
 from happycity_server.cli import backup
@@ -170,6 +170,26 @@ async def test_scrapes_do_not_race_with_the_event_loop(
     async with measured(tmp_path) as (_, metrics, _channel):
         await asyncio.gather(*(scraped(metrics) for _ in range(8)))
     assert threads == {threading.get_ident()}
+
+
+def test_tokens_are_read_again_only_when_they_have_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file of thousands of tokens costs nothing at each scrape."""
+    tokens, read = tmp_path / "tokens.json", []
+
+    def counted(path: Path) -> Any:
+        read.append(path)
+        return read_tokens_file(path)
+
+    monkeypatch.setattr("happycity_server.metrics.read_tokens_file", counted)
+    upkeep = UpkeepMetrics(None, None, tokens, time.time)
+    for number in (1, 2):
+        issued_token(tokens, Role.BOT, f"bot{number}", hours=number)
+        for _ in range(3):
+            (left,) = (family.samples[0].value for family in upkeep.collect())
+            assert 3500 < left < 3600
+        assert len(read) == number
 
 
 async def test_what_an_operator_looks_after_is_measured(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import re
 from functools import partial
+from typing import Any
 
 import pytest
 from playwright.async_api import Browser, Page, expect
@@ -10,7 +11,8 @@ from tests.web.conftest import Site
 from tests.web.table import check_layout
 
 from happycity_server.errors import ApiError
-from happycity_web.background import MOST_OPEN, Background
+from happycity_web.background import ANALYSES, MOST_OPEN
+from happycity_web.cache import PageCache
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -68,13 +70,16 @@ async def test_values_of_the_background_are_bounded_and_kept() -> None:
         await release.wait()
         return object()
 
-    kept = Background[object]("analyses", kept=MOST_OPEN)
-    wanted = [asyncio.ensure_future(kept.get(n, partial(make, n))) for n in (*range(MOST_OPEN), 0)]
+    charged: list[float] = []
+    cache = PageCache(charged.append)
+    get: Any = partial(cache.get, ANALYSES, calls=20)
+    wanted = [asyncio.ensure_future(get(n, partial(make, n))) for n in (*range(MOST_OPEN), 0)]
     await begun.wait()
     assert made == [0]
     with pytest.raises(ApiError, match="8 analyses are open already"):
-        await kept.get(99, partial(make, 99))
+        await get(99, partial(make, 99))
     release.set()
     results = await asyncio.gather(*wanted)
     assert results[0] is results[-1]
     assert made == list(range(MOST_OPEN))
+    assert charged == [20] * MOST_OPEN  # by who asked first

@@ -5,7 +5,7 @@ import pytest
 from happycity import Config, Game, Move, MoveKind, Phase
 from happycity.text.board import deck_prices
 from happycity.wire.messages import decision_message
-from happycity_web.choices import Choice, Question, on_table, question
+from happycity_web.choices import MoveChoice, Question, on_table, question
 from happycity_web.guide import advise
 
 
@@ -34,7 +34,7 @@ def test_doing_nothing_comes_last() -> None:
     assert [game.legal_moves[choice.position] for choice in choices] == [choice.move for choice in choices]
 
 
-def bought(game: Game, card: str) -> Choice:
+def bought(game: Game, card: str) -> MoveChoice:
     return next(
         choice
         for _, group in asked(game).groups
@@ -57,23 +57,22 @@ def test_cards_say_why_they_cannot_be_had() -> None:
     game = Game.deal(Config(players=2), seed=1)
     while game.phase is not Phase.BUY:
         game.apply(game.legal_moves[0])
-    remarks = {remark.on: remark for remark in asked(game).remarks}
+    hints = {hint.on: hint for hint in asked(game).hints}
     view = game.view()
-    residence = remarks['[data-stack="luxury_residence"]']
+    residence = hints['[data-stack="luxury_residence"]']
     assert (residence.short, residence.is_owned) == (6 - view.coins[view.seat], False)
     for card in view.specials:
-        remark = remarks[on_table("specials", card)]
-        assert dict(remark.missing) == dict(card.condition)  # of a city with a white Happy Market
+        hint = hints[on_table("specials", card)]
+        assert dict(hint.missing) == dict(card.condition)  # of a city with a white Happy Market
     legal = {move.card for move in game.legal_moves}
     assert all(
-        (f'[data-list="centre"] [data-card="{card.id}"]' in remarks) != (card in legal)
-        for card in view.centre
+        (f'[data-list="centre"] [data-card="{card.id}"]' in hints) != (card in legal) for card in view.centre
     )
     game.apply(next(move for move in game.legal_moves if move.kind is MoveKind.DWELL))
     seat = view.seat
     while not (game.phase is Phase.BUY and game.view().seat == seat):
         game.apply(game.legal_moves[0])
-    owned = [remark.on for remark in asked(game).remarks if remark.is_owned]
+    owned = [hint.on for hint in asked(game).hints if hint.is_owned]
     assert owned == ['[data-stack="house"]']
 
 

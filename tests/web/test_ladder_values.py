@@ -19,7 +19,7 @@ from happycity_viewer.languages import language
 from happycity_web.challenges import creation
 from happycity_web.charts import moments, rating_history, rating_scale, version_runs
 from happycity_web.ladder import DealQuery
-from happycity_web.render import deal_places, signed
+from happycity_web.render import deal_results, signed
 
 
 def _rating(elo: float, margin: float, *, provisional: bool = False) -> rating_pb2.Rating:
@@ -104,7 +104,7 @@ def test_places_of_a_deal_are_those_of_the_mean(places: list[list[int]]) -> None
         match_ids=range(1, 1 + len(places)),
         places=[sum(game[bot] for game in places) for bot in range(players)] if places else [],
     )
-    shown = deal_places(deal)
+    shown = deal_results(deal)
     assert sorted(entry.version.version_id for entry in shown) == list(range(players))
     if not places:
         assert {entry.place for entry in shown} == {0}

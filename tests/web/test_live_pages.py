@@ -7,24 +7,25 @@ import weakref
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
+from unittest.mock import MagicMock
 
 import pytest
 import pytest_asyncio
 from tests.server.harness import pages
 from tests.web.sockets import socket_of
 
-from happycity_server.access.roles import Principal, principal_variable
+from happycity_server.access.roles import Principal, principal, principal_variable
 from happycity_server.broadcast import BroadcastError
-from happycity_server.frontends import Arena
 from happycity_viewer.languages import language
 from happycity_web import watch
-from happycity_web.render import Page, Part, Reader
+from happycity_web.render import Page, Part, Reader, _Parts
 from happycity_web.serve import PageSocket
 from happycity_web.watch import Feeds, LivePage
 
-_READER = Reader(language("en"), {})
+_READER = Reader(language("en"))
 
 
 @dataclass
@@ -34,20 +35,24 @@ class _Numbers:
     made: list[str] = field(default_factory=list)
     is_final: bool = False
 
-    def parts(self, known: Mapping[str, Part], reader: Reader) -> Mapping[str, Part]:
-        parts = dict(known)
+    def parts(
+        self, before: Mapping[str, Part], reader: Reader, *, version: int, now: float
+    ) -> Mapping[str, Part]:
+        parts = _Parts(before, version=version, now=now)
         for name, seconds in (("fast", 0.0), ("slow", 1000.0)):
-            if name not in parts:
-                self.made.append(name)
-                parts[name] = Part(f"{name} {self.made.count(name)}", seconds)
-        return parts
+            parts.mark(name, seconds=seconds, caller=partial(self._make, name))
+        return parts.parts
+
+    def _make(self, name: str) -> str:
+        self.made.append(name)
+        return f"{name} {self.made.count(name)}"
 
 
 @pytest_asyncio.fixture
 async def feeds() -> AsyncIterator[Feeds]:
     """Yield what pages share, without an arena; the caller is a token's."""
     principal_variable.set(Principal("token 1", frozenset()))
-    made = Feeds(cast(Arena, None))
+    made = Feeds(MagicMock())
     yield made
     made.close()
 
@@ -85,18 +90,53 @@ async def test_a_page_that_fails_ends_its_viewers(feeds: Feeds) -> None:
 
 
 async def test_a_caller_pays_for_all_its_pages_together(feeds: Feeds) -> None:
+    """A caller that looks at one page of many slows it down for no other, and pays also as the second one."""
+
     async def make() -> Page:
         await asyncio.Event().wait()
         raise AssertionError
 
     async with AsyncExitStack() as stack:
-        own = [await stack.enter_async_context(feeds.live_page(key, make, _READER)) for key in range(64)]
-        principal_variable.set(Principal("token 2", frozenset()))
-        other = await stack.enter_async_context(feeds.live_page("other", make, _READER))
-        for page in (*own, other):
+
+        async def look(key: object) -> LivePage:
+            return await stack.enter_async_context(feeds.live_page(key, make, _READER))
+
+        first, second = principal(), Principal("token 2", frozenset())
+        own = [await look(key) for key in range(63)]
+        shared = await look("shared")
+        principal_variable.set(second)
+        other = await look("other")
+        for page in (*own, shared, other):
             page.pause = 3.5
-        assert feeds.pause_of(own[0]) == pytest.approx(64 * 3.5)
-        assert feeds.pause_of(other) == pytest.approx(3.5)
+        for page in (own[0], shared):
+            assert feeds.payer_of(page) == (first, 64 * 3.5)
+        assert feeds.payer_of(other) == (second, 3.5)
+        async with feeds.live_page("shared", make, _READER):
+            assert feeds.payer_of(own[0]) == (first, 64 * 3.5)
+            for page in (shared, other):
+                assert feeds.payer_of(page) == (second, 2 * 3.5)
+        assert feeds.payer_of(shared) == (first, 64 * 3.5)
+
+
+async def test_who_pays_for_a_page_asks_for_what_it_shows(
+    feeds: Feeds, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first viewer of a page may have left, or have asked for too much, when it is made again."""
+    monkeypatch.setattr(watch, "PAGE_SECONDS", 0.0)
+    asked = asyncio.Queue[str]()
+
+    async def make() -> Page:
+        asked.put_nowait(principal().caller)
+        return cast(Page, _Numbers())
+
+    async with AsyncExitStack() as stack:
+        async with feeds.live_page("page", make, _READER):
+            assert await asked.get() == "token 1"
+            principal_variable.set(Principal("token 2", frozenset()))
+            await stack.enter_async_context(feeds.live_page("page", make, _READER))
+        while not asked.empty():
+            asked.get_nowait()
+        assert "token 2" in [await asked.get() for _ in range(2)]  # one may have been begun before
 
 
 async def test_pages_that_differ_by_what_they_ignore_are_one(

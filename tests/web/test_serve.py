@@ -4,13 +4,19 @@ import asyncio
 import socket
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
 import pytest
+import uvicorn
+from structlog.testing import capture_logs
 from tests.server.harness import pages
 from tests.waiting import LIMIT
+from tests.web.floods import upgrade
 from tests.web.sockets import close_code, closed_with, socket_of
+from uvicorn.protocols.utils import ClientDisconnected
+from uvicorn.server import ServerState
 
 from happycity import ConfigError
 from happycity.runtime import http, program
@@ -139,3 +145,42 @@ async def test_more_pages_than_may_be_open_are_refused(folder: Path) -> None:
             assert await closed_with(url) == 4429
         while await closed_with(url):
             continue
+
+
+@pytest.mark.parametrize("path", ["/play/1", "/tournaments/1"])
+async def test_what_a_client_sends_after_the_end_is_ignored(
+    folder: Path, caplog: pytest.LogCaptureFixture, path: str
+) -> None:
+    """A text that isn't one, over a socket that the server has closed, is no failure of the server."""
+    text, close = b"\x81\x81\0\0\0\0\xff", b"\x88\x82\0\0\0\0\x03\xe8"
+    async with pages(folder) as url:
+        reader, writer = await _opened(url)
+        writer.write(upgrade(path))
+        await reader.readuntil(b"\x88\x02\x11")  # the code begins with 17: it is 4404 or 4500
+        writer.write(text + close)
+        await reader.read()
+        writer.close()
+    assert not [record for record in caplog.records if record.levelname == "ERROR"]
+
+
+async def test_nothing_is_sent_over_a_socket_that_was_closed() -> None:
+    """Who vanishes and answers no ping is closed by uvicorn; what the page sends then finds no client."""
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        """Answer nothing."""
+
+    config = uvicorn.Config(app, log_config=None)
+    page = serve.PageSocket(config, ServerState(), {})
+    page.close_sent = True
+    for message in ({"type": "websocket.send", "text": "1"}, {"type": "websocket.close", "code": 4403}):
+        with pytest.raises(ClientDisconnected):
+            await page.send(message)
+
+
+@pytest.mark.parametrize("path", ["/bots/nobody", "/hosted"])
+async def test_the_socket_of_a_page_that_is_not_there_is_closed_as_such(folder: Path, path: str) -> None:
+    """It is no failure of the server, whose log a stranger could fill with tracebacks."""
+    with capture_logs() as lines:
+        async with pages(folder) as url:
+            assert await closed_with(f"{url}{path}") == 4404
+    assert not [line for line in lines if line["log_level"] == "error"]

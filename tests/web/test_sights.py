@@ -36,7 +36,7 @@ from happycity.runtime.tokens import Role
 from happycity_ladder import entries
 from happycity_ladder.book import Book
 from happycity_mcp.tools import Tools
-from happycity_server.access.roles import ROLES, Visitor
+from happycity_server.access.roles import ROLES, PublicRole
 from happycity_server.app import Clocks
 from happycity_tournament.config import RandomRounds, TournamentConfig, TournamentState
 from happycity_tournament.games import BotProfile, FinishedGame, practice_seed
@@ -279,7 +279,7 @@ async def test_every_way_and_role_has_a_row() -> None:
     assert columns == list(VIEWERS)
     assert {TOKENS[name].value for name in VIEWERS if name in TOKENS} | {"public"} == {
         *(role.value for role in Role),
-        *(visitor.value for visitor in Visitor),
+        *(visitor.value for visitor in PublicRole),
     }
 
 

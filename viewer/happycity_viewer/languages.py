@@ -6,7 +6,6 @@ and are read as they are: nothing has to be compiled. `python -m tools texts` ke
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from gettext import GNUTranslations, NullTranslations
@@ -104,22 +103,14 @@ def _forms(code: str, texts: NullTranslations, singular: str, plural: str) -> di
 
 def preferred(wanted: str) -> str:
     """Return which of the languages suits best to an `Accept-Language` header; English if none does."""
-    for tag in _by_weight(wanted.split(",")):
-        code = tag.partition("-")[0]
-        if code in LANGUAGES:
-            return code
-    return "en"
-
-
-def _by_weight(entries: Sequence[str]) -> list[str]:
-    """Return the tags of a header's entries, the most wanted one first."""
-    weighted: list[tuple[float, str]] = []
-    for entry in entries:
-        tag, _, parameter = entry.strip().lower().partition(";")
+    weights: dict[str, float] = {}
+    for entry in wanted.lower().split(","):
+        tag, _, parameter = entry.partition(";")
+        code = tag.strip().partition("-")[0]
         try:
             weight = float(parameter.strip().removeprefix("q=") or 1)
         except ValueError:
             continue
-        if weight > 0:
-            weighted.append((weight, tag.strip()))
-    return [tag for _, tag in sorted(weighted, key=lambda pair: -pair[0])]
+        if code in LANGUAGES and weight > 0:
+            weights[code] = max(weight, weights.get(code, 0.0))
+    return max(weights, key=lambda code: weights[code], default="en")

@@ -1,4 +1,4 @@
-"""Access in the browser: joining by an invitation, an owner's tokens, and the organiser's invitations."""
+"""Access in the browser: tokens that it keeps, joining by an invitation, and who owns which tokens."""
 
 from __future__ import annotations
 
@@ -9,31 +9,32 @@ from typing import Any
 
 from google.protobuf.duration_pb2 import Duration
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import RedirectResponse, Response
 
-from happycity import ConfigError
 from happycity.access.v1beta1 import access_service_pb2 as pb
 from happycity.runtime.guests import CA_FILE, SETTINGS_FILE, Link, settings_text
 from happycity.runtime.tokens import MAX_INVITED
 from happycity_server.access.roles import principal, require_token
-from happycity_server.errors import ApiError
-from happycity_web.guard import COOKIE, HTTP_STATUS, address_of, keep_secret, read_form, shown_token
+from happycity_web.answers import Fields, read_form
+from happycity_web.guard import COOKIE, admit, keep_secret, shown_token
 from happycity_web.query import Query, number_of, word_of
-from happycity_web.render import Page, Reader, page_response
+from happycity_web.render import Page, page_response
 from happycity_web.watch import Feeds
 
-_FORM_BYTES = 16 * 1024
+JOIN_BYTES = 16 * 1024
 """The largest form of joining: a link has a certificate."""
-_WHAT = "the page of an owner's tokens"
+OWN_TOKENS = "the page of an owner's tokens"
 
 
 async def access_page(feeds: Feeds, request: Request, _: Query) -> Page:
     """Show the tokens of the caller's owner, and the invitations to an organiser."""
-    require_token(_WHAT)
-    return await _page(feeds, {})
+    require_token(OWN_TOKENS)
+    return await access_form(feeds, request, {}, "")
 
 
-async def _page(feeds: Feeds, fields: Mapping[str, str], *, problem: str = "", link: str = "") -> Page:
+async def access_form(
+    feeds: Feeds, _request: Request, fields: Fields, problem: str, *, link: str = ""
+) -> Page:
     """Return the page, whose form is filled with fields; `link` is that of a new invitation."""
     arena, token = feeds.arena, principal().token
     values: dict[str, Any] = {"token": token, "fields": fields, "problem": problem, "link": link}
@@ -46,21 +47,19 @@ async def _page(feeds: Feeds, fields: Mapping[str, str], *, problem: str = "", l
     return Page("access.html", values, ("owner", "role", "tokens", "invitations"))
 
 
-async def join(feeds: Feeds, request: Request) -> Response:
-    """Show the form of an invitation, or exchange the invitation for files of settings.
+async def join_form(_feeds: Feeds, _request: Request, fields: Fields, problem: str) -> Page:
+    """Show the form of an invitation."""
+    return Page("join.html", {"fields": fields, "problem": problem})
+
+
+async def join(feeds: Feeds, request: Request, fields: Fields) -> Response:
+    """Exchange an invitation for files of settings.
 
     A browser without a token acts with that of the first bot from then on.
     """
-    feeds.arena.gate.admit_anybody(address_of(request))
-    if request.method != "POST":
-        return page_response(request, "join.html", {"fields": {}, "problem": ""})
-    fields = await read_form(request, most=_FORM_BYTES)
     bots = fields.get("bots", "").replace(",", " ").split()
-    try:
-        link = Link.parse(fields.get("link", ""))
-        joined = await feeds.arena.access.Join(pb.JoinRequest(invitation=link.secret, bots=bots), None)
-    except (ConfigError, ApiError) as error:
-        return page_response(request, "join.html", {"fields": fields, "problem": str(error)}, 400)
+    link = Link.parse(fields.get("link", ""))
+    joined = await feeds.arena.access.Join(pb.JoinRequest(invitation=link.secret, bots=bots), None)
     tokens = {token.name: token.token for token in joined.tokens}
     response = _settings_page(request, link, joined.owner, tokens)
     if shown_token(request) is None:
@@ -68,25 +67,19 @@ async def join(feeds: Feeds, request: Request) -> Response:
     return response
 
 
-async def act(feeds: Feeds, request: Request) -> Response:
+async def change_access(feeds: Feeds, request: Request, fields: Fields) -> Response:
     """Renew or revoke tokens, or create or revoke an invitation, by the token that the browser has."""
     arena = feeds.arena
-    require_token(_WHAT)
-    fields = await read_form(request)
     revocations: dict[str, Any] = {
         "revoke": arena.access.RevokeToken,
         "withdraw": arena.access.RevokeInvitation,
     }
-    try:
-        act = word_of("act", fields.get("act", ""), ("renew", "invite", *revocations))
-        if act == "renew":
-            return await _renew(feeds, request)
-        if act == "invite":
-            return await _invite(feeds, request, fields)
-        await arena.call(revocations[act], id=fields.get("id", ""))
-    except ApiError as error:
-        page = await _page(feeds, fields, problem=str(error))
-        return HTMLResponse(page.html(Reader.of(request)), HTTP_STATUS[error.reason.status])
+    act = word_of("act", fields.get("act", ""), ("renew", "invite", *revocations))
+    if act == "renew":
+        return await _renew(feeds, request)
+    if act == "invite":
+        return await _invite(feeds, request, fields)
+    await arena.call(revocations[act], id=fields.get("id", ""))
     return RedirectResponse("/access", 303)
 
 
@@ -104,7 +97,7 @@ async def _renew(feeds: Feeds, request: Request) -> Response:
     return response
 
 
-async def _invite(feeds: Feeds, request: Request, fields: Mapping[str, str]) -> Response:
+async def _invite(feeds: Feeds, request: Request, fields: Fields) -> Response:
     days = number_of("days", fields.get("days", ""), 1, 3650)
     made = await feeds.arena.call(
         feeds.arena.access.CreateInvitation,
@@ -114,8 +107,8 @@ async def _invite(feeds: Feeds, request: Request, fields: Mapping[str, str]) -> 
     )
     # The page's own address: a browser sends it with each form, also through a proxy.
     page = request.headers.get("origin") or str(request.base_url)
-    shown = await _page(feeds, {}, link=str(replace(Link.parse(made.link), page=page)))
-    return HTMLResponse(shown.html(Reader.of(request)))
+    link = str(replace(Link.parse(made.link), page=page))
+    return page_response(request, await access_form(feeds, request, {}, "", link=link))
 
 
 def _settings_page(request: Request, link: Link | None, owner: str, tokens: Mapping[str, str]) -> Response:
@@ -135,4 +128,40 @@ def _settings_page(request: Request, link: Link | None, owner: str, tokens: Mapp
         "files": files,
         "links": {name: f"data:text/plain;base64,{content}" for name, content in links.items()},
     }
-    return page_response(request, "settings_file.html", values)
+    return page_response(request, Page("settings_file.html", values))
+
+
+async def take_token(feeds: Feeds, request: Request) -> Response:
+    """Take a token that was typed, or that a link has and its reader accepts."""
+    fields = await read_form(request)
+    target = fields.get("to", "/")
+    # A path of this server; "//" would begin the name of another one.
+    is_path = target.startswith("/") and not target.startswith(("//", "/\\"))
+    return _enter(feeds, request, fields.get("token", "").strip(), target if is_path else "/")
+
+
+def enter_by_link(feeds: Feeds, request: Request, token: str) -> Response:
+    """Check the token of a link, and let the browser keep it.
+
+    A link of another site, or one that would replace a token that the browser has, may be a trap: its
+    reader would act with another bot's token from then on, and is asked first.
+    """
+    url = request.url.remove_query_params("token")
+    target = f"{url.path}?{url.query}" if url.query else url.path
+    held = admit(feeds.arena, request, token).token
+    is_direct = request.headers.get("sec-fetch-site", "none") in ("none", "same-origin")
+    if held is None or (is_direct and shown_token(request) in (None, token)):
+        return _enter(feeds, request, token, target)
+    return page_response(
+        request, Page("token_link.html", {"token": token, "target": target, "name": held.name})
+    )
+
+
+def _enter(feeds: Feeds, request: Request, token: str, target: str) -> Response:
+    """Check a token, let the browser keep it, and go on to a page."""
+    admit(feeds.arena, request, token)
+    # A redirect would not do: to a browser that comes from another site it is still that site's
+    # request, without the cookie.
+    response = page_response(request, Page("entered.html", {"target": target}))
+    keep_secret(response, request, COOKIE, token)
+    return response

@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import RedirectResponse, Response
 
 from happycity.ladder.v1beta1 import ladder_service_pb2 as pb
 from happycity_server.errors import ApiError, Reason
-from happycity_web.guard import read_form
+from happycity_web.answers import Fields
 from happycity_web.ladder import KINDS, PAGE_LINES, ladder_values
-from happycity_web.query import LARGEST, ListQuery, bot_name, number_of, word_of, words
-from happycity_web.render import Page, Reader, words_of_enum
+from happycity_web.query import LARGEST, ListFilter, bot_name, number_of, word_of, words
+from happycity_web.render import Page, words_of_enum
 from happycity_web.watch import Feeds
 
 STATES = words_of_enum(pb.ChallengeState)
 """Where challenges stand, by the words that addresses have for it."""
 _LONGEST_REQUEST_ID = 64
-_PASSED_ON = (Reason.UNAUTHENTICATED, Reason.WRONG_ROLE, Reason.RATE_LIMITED, Reason.NO_LADDER)
 
 
 @dataclass(frozen=True, slots=True)
-class ChallengeQuery(ListQuery):
+class ChallengeQuery(ListFilter):
     """Which challenges are listed."""
 
     bot: str = bot_name()
@@ -33,12 +31,10 @@ class ChallengeQuery(ListQuery):
 
 async def challenges_page(feeds: Feeds, request: Request, chosen: ChallengeQuery) -> Page:
     """Show challenges, newest first, and the forms for them to a bot's author."""
-    return await _page(feeds, chosen, request.query_params)
+    return await _page(feeds, chosen, request.query_params, "")
 
 
-async def _page(
-    feeds: Feeds, chosen: ChallengeQuery, fields: Mapping[str, str], *, problem: str = ""
-) -> Page:
+async def _page(feeds: Feeds, chosen: ChallengeQuery, fields: Fields, problem: str) -> Page:
     """Return the page of challenges, whose form is filled with fields."""
     arena = feeds.arena
     got = await arena.call(
@@ -76,27 +72,24 @@ async def _versions(feeds: Feeds, bot: str) -> list[pb.BotVersion]:
     return list(got.versions)
 
 
-async def create(feeds: Feeds, request: Request) -> Response:
+async def own_challenges(feeds: Feeds, _request: Request, fields: Fields, problem: str) -> Page:
+    """Return the page with the challenges of the author's bot."""
+    return await _page(feeds, ChallengeQuery(bot=_author(feeds)), fields, problem)
+
+
+async def create(feeds: Feeds, _request: Request, fields: Fields) -> Response:
     """Ask for deals for the bot whose token the browser has, then show its challenges."""
-    arena, bot = feeds.arena, _author(feeds)
-    fields = await read_form(request)
-    try:
-        await arena.call(arena.ladder.CreateChallenge, creation(bot, fields))
-    except ApiError as error:
-        return await _refused(feeds, request, bot, fields, error)
+    bot = _author(feeds)
+    await feeds.arena.call(feeds.arena.ladder.CreateChallenge, creation(bot, fields))
     return _to_challenges_of(bot)
 
 
-async def answer(feeds: Feeds, request: Request) -> Response:
+async def answer(feeds: Feeds, request: Request, fields: Fields) -> Response:
     """Accept, decline or withdraw a challenge for the bot whose token the browser has."""
     arena, bot = feeds.arena, _author(feeds)
-    fields = await read_form(request)
-    try:
-        answer = word_of("answer", fields.get("answer", ""), ("accept", "decline", "withdraw"))
-        method = getattr(arena.ladder, f"{answer.capitalize()}Challenge")
-        await arena.call(method, challenge_id=request.path_params["challenge_id"], bot=bot)
-    except ApiError as error:
-        return await _refused(feeds, request, bot, {}, error)
+    answer = word_of("answer", fields.get("answer", ""), ("accept", "decline", "withdraw"))
+    method = getattr(arena.ladder, f"{answer.capitalize()}Challenge")
+    await arena.call(method, challenge_id=request.path_params["challenge_id"], bot=bot)
     return _to_challenges_of(bot)
 
 
@@ -108,17 +101,11 @@ def _author(feeds: Feeds) -> str:
     return bot
 
 
-async def _refused(
-    feeds: Feeds, request: Request, bot: str, fields: Mapping[str, str], error: ApiError
-) -> Response:
-    """Show the page again with what is wrong."""
-    if error.reason in _PASSED_ON:
-        raise error
-    page = await _page(feeds, ChallengeQuery(bot=bot), fields, problem=str(error))
-    return HTMLResponse(page.html(Reader.of(request)), 400)
+def _to_challenges_of(bot: str) -> Response:
+    return RedirectResponse(f"/ladder/challenges{ChallengeQuery(bot=bot).query()}", 303)
 
 
-def creation(bot: str, fields: Mapping[str, str]) -> pb.CreateChallengeRequest:
+def creation(bot: str, fields: Fields) -> pb.CreateChallengeRequest:
     """Return what a form asks for, if it offers all that; the ladder judges whether it may be."""
     return pb.CreateChallengeRequest(
         bot=bot,
@@ -131,11 +118,7 @@ def creation(bot: str, fields: Mapping[str, str]) -> pb.CreateChallengeRequest:
     )
 
 
-def _number(fields: Mapping[str, str], name: str) -> int:
+def _number(fields: Fields, name: str) -> int:
     """Return the number in a field, 0 if it is left empty."""
     text = fields.get(name)
     return number_of(name, text, 1, LARGEST) if text else 0
-
-
-def _to_challenges_of(bot: str) -> Response:
-    return RedirectResponse(f"/ladder/challenges{ChallengeQuery(bot=bot).query()}", 303)

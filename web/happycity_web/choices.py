@@ -26,7 +26,7 @@ class Gain:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
+class MoveChoice:
     """A legal move."""
 
     position: int
@@ -55,7 +55,7 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Remark:
+class Hint:
     """What a card of the table says to a person who can't have it now."""
 
     on: str
@@ -74,9 +74,9 @@ class Question:
 
     decision_id: int
     view: View
-    groups: tuple[tuple[str, tuple[Choice, ...]], ...]
+    groups: tuple[tuple[str, tuple[MoveChoice, ...]], ...]
     """The moves, those of one kind together."""
-    remarks: tuple[Remark, ...]
+    hints: tuple[Hint, ...]
     missing: Mapping[Card, Mapping[Colour, int]]
     """By special of the table the cards of each colour that the city lacks for it; empty with a special."""
 
@@ -107,7 +107,7 @@ def question(decision: play.Decision) -> Question:
     moves.sort(key=lambda entry: (entry[0].kind in _LAST, entry[0].kind))
     before = SeatTotals.of(cities, view.seat)
     choices = [
-        Choice(
+        MoveChoice(
             position=position,
             number=number,
             move=move,
@@ -119,12 +119,12 @@ def question(decision: play.Decision) -> Question:
     ]
     groups = tuple((kind, tuple(group)) for kind, group in groupby(choices, lambda choice: choice.kind))
     missing = _missing(view, cities)
-    remarks = [
-        Remark(on=on_table("specials", card), missing=colours) for card, colours in missing.items() if colours
+    hints = [
+        Hint(on=on_table("specials", card), missing=colours) for card, colours in missing.items() if colours
     ]
     if view.phase is Phase.BUY:
-        remarks += _refusals(view, cities, {choice.card for choice in choices})
-    return Question(decision.decision_id, view, groups, tuple(remarks), missing)
+        hints += _refusals(view, cities, {choice.card for choice in choices})
+    return Question(decision.decision_id, view, groups, tuple(hints), missing)
 
 
 def on_table(zone: str, card: Card) -> str:
@@ -145,13 +145,13 @@ def _missing(view: View, cities: Cities) -> dict[Card, dict[Colour, int]]:
     }
 
 
-def _refusals(view: View, cities: Cities, legal: Collection[Card | None]) -> Iterator[Remark]:
+def _refusals(view: View, cities: Cities, legal: Collection[Card | None]) -> Iterator[Hint]:
     """Yield why the cards that are for sale can't be bought."""
     offers = [("centre", card) for card in view.centre] + [("dwellings", card) for card in DWELLINGS]
     for zone, card in offers:
         if card not in legal:
             owned, short = card in view.cities[view.seat], coins_short(cities, view.seat, card)
-            yield Remark(on=on_table(zone, card), is_owned=owned, short=short)
+            yield Hint(on=on_table(zone, card), is_owned=owned, short=short)
 
 
 def _card(view: View, move: Move) -> Card | None:

@@ -17,10 +17,12 @@ from happycity.v1 import match_pb2
 from happycity.v1 import match_service_pb2 as match_pb
 from happycity.wire.match import ending_number
 from happycity_server.errors import ApiError, invalid
+from happycity_web.background import MOST_OPEN
+from happycity_web.cache import Kind
 from happycity_web.purchases import Purchase
-from happycity_web.query import ListQuery, bot_name, words
-from happycity_web.render import Page, look, mode_of
-from happycity_web.watch import Feeds, loaded
+from happycity_web.query import ListFilter, bot_name, words
+from happycity_web.render import Page, colour_name, mode_of
+from happycity_web.watch import Feeds, within_page_time
 
 GAMES_A_PAGE = 20
 """Games of a page, or somewhat more where not all that were looked through belong to it."""
@@ -29,6 +31,8 @@ GAMES_SEARCHED = 1000
 RECORD_CALLS = 0.1
 """What reading a record costs that is not kept, in calls."""
 _SEARCHED_AT_ONCE = 100
+_STATISTICS = Kind[Mapping[Any, Any]]("statistics of games", kept=64, most_open=MOST_OPEN)
+"""By matches, and perhaps a bot: what follows from what was bought in them."""
 _T = TypeVar("_T")
 
 ONLY = ("all", "lost", "forfeited")
@@ -38,7 +42,7 @@ SIZES = [str(size) for size in range(MIN_PLAYERS, MAX_PLAYERS + 1)]
 
 
 @dataclass(frozen=True, slots=True)
-class GameQuery(ListQuery):
+class GameQuery(ListFilter):
     """Which games are listed."""
 
     bot: str = bot_name()
@@ -114,15 +118,16 @@ async def search(
     *,
     most: int,
     pages: int,
+    calls: float = 1,
 ) -> tuple[list[_T], str]:
     """Return the entries of some pages of a list until there are `most`, and the token of the next page.
 
     `ask` returns those of a page that are wanted, by the page's token; "" is that of the first page, and what
-    follows the last one. Each page but the first counts as a call.
+    follows the last one. Each page but the first counts as `calls`.
     """
     found = list[_T]()
     for number in range(pages):
-        feeds.arena.gate.charge(min(number, 1))
+        feeds.arena.gate.charge(calls * min(number, 1))
         entries, token = await ask(token)
         found += entries
         if not token or len(found) >= most:
@@ -138,10 +143,10 @@ async def games_page(feeds: Feeds, request: Request, query: GameQuery) -> Page:
     ]
     bought: Mapping[int, Sequence[Purchase]] = {}
     with suppress(ApiError):  # many ask for such values: the list does without
-        bought = await loaded(request, statistics(feeds, [match.match_id for match in shown])) or {}
+        bought = await within_page_time(request, statistics(feeds, [match.match_id for match in shown])) or {}
     cities = {
         match.match_id: [
-            [look(CARDS_BY_ID[card]) for own, card, _ in bought[match.match_id] if own == seat]
+            [colour_name(CARDS_BY_ID[card]) for own, card, _ in bought[match.match_id] if own == seat]
             for seat in range(len(match.bots))
         ]
         for match in shown
@@ -168,9 +173,8 @@ async def statistics(
     async def made() -> Mapping[Any, Any]:
         return await asyncio.to_thread(make, await feeds.purchases.of(matches, partial(record_of, feeds)))
 
-    if (*key, *matches) not in feeds.statistics:
-        feeds.arena.gate.charge(RECORD_CALLS * len(feeds.purchases.missing(matches)))
-    return await feeds.statistics.get((*key, *matches), made)
+    calls = RECORD_CALLS * len(feeds.purchases.missing(matches))
+    return await feeds.cache.get(_STATISTICS, (*key, *matches), made, calls=calls)
 
 
 async def record_of(feeds: Feeds, match_id: int) -> str:

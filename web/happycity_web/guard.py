@@ -5,21 +5,21 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import re
+from collections.abc import Callable
 from typing import Final
-from urllib.parse import parse_qs
 
 import grpc
 from starlette.datastructures import Headers, MutableHeaders, QueryParams
-from starlette.exceptions import HTTPException
-from starlette.requests import HTTPConnection, Request
+from starlette.requests import HTTPConnection
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket
 
 from happycity_server.access.gate import Gate
-from happycity_server.access.roles import Principal
+from happycity_server.access.roles import Principal, require_token
 from happycity_server.errors import ApiError, Reason
 from happycity_server.frontends import Arena, Site, path_of
+from happycity_server.people.tables import TablePlace
 
 CONTENT_POLICY: Final = "; ".join(
     (
@@ -56,8 +56,6 @@ COOKIE = "happycity"
 """The cookie that holds a token."""
 SEAT_COOKIE = "happycity-seat"
 """The cookie that proves a person's seat."""
-MAX_FORM_BYTES = 1024
-"""The largest form that is read where no other limit is named."""
 MAX_PORT = 65535
 
 SOCKET_CODE = 4000
@@ -98,7 +96,7 @@ class AccessChecks:
         status, is_file = 421, scope["path"].startswith("/static/")
         try:
             if is_file:
-                self._gate.admit_anybody(address_of(HTTPConnection(scope)))
+                self._gate.admit_anonymous(address_of(HTTPConnection(scope)))
             else:
                 await self._gate.turn(address_of(HTTPConnection(scope)))
         except ApiError as error:
@@ -193,7 +191,32 @@ def admit(arena: Arena, connection: HTTPConnection, secret: str | None) -> Princ
     )
 
 
-def admit_visitor(arena: Arena, connection: HTTPConnection) -> Principal:
+Admit = Callable[[Arena, HTTPConnection], Principal]
+"""Admits the caller of a page, or refuses it by an ApiError."""
+
+
+def anyone(arena: Arena, connection: HTTPConnection) -> Principal:
+    """Admit every caller; only the rate is limited."""
+    return arena.gate.admit_anonymous(address_of(connection))
+
+
+def token_holder(arena: Arena, connection: HTTPConnection) -> Principal:
+    """Admit a caller by the token that its browser has."""
+    return admit(arena, connection, shown_token(connection))
+
+
+def needs_token(what: str) -> Admit:
+    """Return what admits callers by the token that their browser has to `what`, which needs one."""
+
+    def admit_holder(arena: Arena, connection: HTTPConnection) -> Principal:
+        caller = token_holder(arena, connection)
+        require_token(what)
+        return caller
+
+    return admit_holder
+
+
+def visitor(arena: Arena, connection: HTTPConnection) -> Principal:
     """Admit a caller by what its browser keeps.
 
     A cookie that is no longer valid must not keep a visitor from what the public may see.
@@ -208,24 +231,27 @@ def admit_visitor(arena: Arena, connection: HTTPConnection) -> Principal:
         return admit(arena, connection, None)
 
 
+def kept_place(arena: Arena, connection: HTTPConnection) -> TablePlace | None:
+    """Return the place at a table that the caller's browser proves; None if it proves none."""
+    return arena.tables.place_of(shown_seat(connection))
+
+
+def seated(arena: Arena, connection: HTTPConnection) -> Principal:
+    """Admit a person to the table that an address names."""
+    place = kept_place(arena, connection)
+    if place is None or place.table.table_id != connection.path_params["table_id"]:
+        anyone(arena, connection)
+        raise ApiError(
+            Reason.UNKNOWN_MATCH,
+            "you have no seat at this table: it is over, or the seat was taken with another browser, which "
+            "shows the link to it",
+        )
+    return admit(arena, connection, shown_seat(connection))
+
+
 def address_of(connection: HTTPConnection) -> str:
     """Return the caller's address."""
     return connection.client.host if connection.client else ""
-
-
-async def read_form(request: Request, *, most: int = MAX_FORM_BYTES) -> dict[str, str]:
-    """Return the fields of a form of at most some bytes; of several of the same name the first.
-
-    Raises:
-        HTTPException: the form is too long.
-    """
-    body = b""
-    async for part in request.stream():
-        body += part
-        if len(body) > most:
-            raise HTTPException(413, "the form is too long")
-    fields = parse_qs(body.decode(errors="replace"))
-    return {name: values[0] for name, values in fields.items()}
 
 
 def _cookie_name(connection: HTTPConnection, kind: str) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from happycity import Phase
 from happycity.rules.deals import CITY_SIZE
 from happycity.text.board import deck_prices
-from happycity_web.choices import Choice, Question
+from happycity_web.choices import MoveChoice, Question
 
 _WEIGHTS = {"inhabitants": 2.0, "hearts": 2.0, "points": 1.0}
 _INCOME_ROUNDS = 0.5
@@ -18,7 +18,7 @@ _INCOME_ROUNDS = 0.5
 class Advice:
     """An advised move of a family game, and why it is advised."""
 
-    choice: Choice
+    choice: MoveChoice
     reason: str
     """`keep`, `discard`, `draw`, `income`, `points`, `hearts`, `inhabitants`, `coin` or `take`."""
 
@@ -38,7 +38,7 @@ def advise(question: Question) -> Advice:
             return Advice(best, _reason(question, best))
 
 
-def _discard(question: Question, choices: list[Choice]) -> Advice:
+def _discard(question: Question, choices: list[MoveChoice]) -> Advice:
     """Keep the centre if a card of it can be bought, else discard the most expensive one."""
     view, keep = question.view, choices[-1]
     own, coins = view.cities[view.seat], view.coins[view.seat]
@@ -48,26 +48,26 @@ def _discard(question: Question, choices: list[Choice]) -> Advice:
     return Advice(max(costs, key=lambda choice: costs[choice]), "discard")
 
 
-def _deck(question: Question, choices: list[Choice]) -> Choice:
+def _deck(question: Question, choices: list[MoveChoice]) -> MoveChoice:
     """Return the most expensive deck that has something for the coins at hand, else the cheapest."""
     coins = question.view.coins[question.view.seat]
     affordable = [choice for choice in choices if deck_prices(choice.move.number)[0] <= coins]
     return affordable[-1] if affordable else choices[0]
 
 
-def _value(question: Question, choice: Choice) -> float:
+def _value(question: Question, choice: MoveChoice) -> float:
     """Return what a card is worth to the city; 0 for taking none."""
     return sum(_values(question, choice).values())
 
 
-def _values(question: Question, choice: Choice) -> dict[str, float]:
+def _values(question: Question, choice: MoveChoice) -> dict[str, float]:
     """Return by number of the city what its change is worth."""
     free = CITY_SIZE - len(question.view.cities[question.view.seat])
     weights = _WEIGHTS | {"income": _INCOME_ROUNDS * free}
     return {gain.name: weights[gain.name] * gain.change for gain in choice.gains}
 
 
-def _reason(question: Question, best: Choice) -> str:
+def _reason(question: Question, best: MoveChoice) -> str:
     """Return the change that counts most in a purchase."""
     values = _values(question, best)
     return max(values, key=lambda name: values[name]) if values else "coin"

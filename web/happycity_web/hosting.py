@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator
 
-from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 
@@ -13,7 +12,7 @@ from happycity.hosting.v1beta1 import hosting_service_pb2 as pb
 from happycity_server.access.roles import require_token
 from happycity_server.errors import ApiError, Reason, invalid
 from happycity_web.query import Query
-from happycity_web.render import Page
+from happycity_web.render import NoSuchPageError, Page
 from happycity_web.watch import Feeds
 
 _LINE_BYTES = 1024 * 1024
@@ -26,7 +25,7 @@ async def hosted_page(feeds: Feeds, request: Request, _: Query) -> Page:
     require_token("the page of submitted bots")
     arena = feeds.arena
     if arena.hosting is None:
-        raise HTTPException(404)
+        raise NoSuchPageError
     submissions = list((await arena.call(arena.hosting.ListSubmissions)).submissions[:_SHOWN])
     if submissions:
         bot, digest = submissions[0].bot.name, submissions[0].digest
@@ -40,7 +39,7 @@ async def submit(feeds: Feeds, request: Request) -> Response:
     """Submit the files that a script sends for the bot whose token the browser has; the answer is JSON."""
     arena = feeds.arena
     if arena.hosting is None:
-        raise HTTPException(404)
+        raise NoSuchPageError
     submission = await arena.call(arena.hosting.Submit, _parts(arena.own_bot(), request))
     return JSONResponse({"digest": submission.digest})
 

@@ -14,7 +14,7 @@ from happycity_server.errors import ApiError, Reason, invalid
 from happycity_tournament.ratings.statistics import student_margin
 from happycity_web.charts import rating_scale
 from happycity_web.home import BOTS_SHOWN
-from happycity_web.query import ListQuery, Query, bot_name, number, words
+from happycity_web.query import ListFilter, Query, bot_name, number, words
 from happycity_web.render import Page, words_of_enum
 from happycity_web.watch import Feeds
 
@@ -28,7 +28,7 @@ KINDS = words_of_enum(pb.DealKind)
 
 
 @dataclass(frozen=True, slots=True)
-class LeaderboardQuery(ListQuery):
+class LeaderboardQuery(ListFilter):
     """Which part of which leaderboard is asked for."""
 
     board: str = ""
@@ -40,7 +40,7 @@ class LeaderboardQuery(ListQuery):
 
 
 @dataclass(frozen=True, slots=True)
-class DealQuery(ListQuery):
+class DealQuery(ListFilter):
     """Which deals are listed."""
 
     bot: str = bot_name()
@@ -105,17 +105,17 @@ async def leaderboard_page(feeds: Feeds, _request: Request, chosen: LeaderboardQ
     return Page("leaderboard.html", values, shown, is_final=is_over)
 
 
-async def seasons_page(feeds: Feeds, _request: Request, chosen: ListQuery) -> Page:
+async def seasons_page(feeds: Feeds, _request: Request, chosen: ListFilter) -> Page:
     """Show the seasons, newest first."""
     return await _listed(feeds, feeds.arena.ladder.ListSeasons, "seasons", chosen)
 
 
-async def acts_page(feeds: Feeds, _request: Request, chosen: ListQuery) -> Page:
+async def acts_page(feeds: Feeds, _request: Request, chosen: ListFilter) -> Page:
     """Show what organisers did, newest first."""
     return await _listed(feeds, feeds.arena.ladder.ListActs, "acts", chosen)
 
 
-async def _listed(feeds: Feeds, call: Any, field: str, chosen: ListQuery, **asked: Any) -> Page:
+async def _listed(feeds: Feeds, call: Any, field: str, chosen: ListFilter, **asked: Any) -> Page:
     """Show a page of a list, which is a field of the call's response, by the template of that name."""
     got = await feeds.arena.call(call, page_size=PAGE_LINES, page_token=chosen.page, **asked)
     values = await ladder_values(feeds)

@@ -23,7 +23,8 @@ from happycity_tournament.visibility import Viewer
 from happycity_viewer.languages import Language, language
 from happycity_viewer.plies import game_json, game_text, position_json
 from happycity_viewer.templates import game_values
-from happycity_web.background import analysis_of
+from happycity_web.background import ANALYSES, analysis_of
+from happycity_web.cache import Kind
 from happycity_web.games import record_of
 from happycity_web.picture import game_picture
 from happycity_web.query import Query, number, number_of
@@ -35,6 +36,8 @@ PAGE_CALLS = 4
 """What rendering the page of a game costs besides the request, in calls."""
 PICTURE_CALLS = 20
 """What drawing the picture of a game costs besides, in calls."""
+_PICTURES = Kind[bytes]("pictures", kept=64)
+"""Of finished matches, by id; each takes some 60 kB."""
 
 _TO_OTHER_SITES = {"cross-origin-resource-policy": "cross-origin"}
 ANALYSIS_CALLS = 20
@@ -97,12 +100,9 @@ async def analysis_page(feeds: Feeds, request: Request, query: MatchQuery) -> Pa
     """Show what the moves of a finished match cost, with the costliest ones of a seat as questions."""
     match_id = request.path_params["match_id"]
     record = await record_of(feeds, match_id)
-    if match_id not in feeds.analyses:
-        feeds.arena.gate.charge(ANALYSIS_CALLS)
     match, shown = await shown_match(feeds, match_id)
-    analysis = await feeds.analyses.get(
-        match_id, partial(analysis_of, named_record(list(match.bots), record))
-    )
+    make = partial(analysis_of, named_record(list(match.bots), record))
+    analysis = await feeds.cache.get(ANALYSES, match_id, make, calls=ANALYSIS_CALLS)
     texts = language_of(request).texts
     seat = number_of("seat", str(query.seat or 1), 1, len(match.bots))
 
@@ -141,13 +141,12 @@ async def match_picture(feeds: Feeds, request: Request) -> Response:
     match_id = request.path_params["match_id"]
     _, match = await shown_match(feeds, match_id)
     if not match.playback.results:
-        raise ApiError(Reason.MATCH_RUNNING, f"match {match_id} has no result, of which there is a picture")
+        raise ApiError(
+            Reason.MATCH_RUNNING, f"match {match_id} is not finished; only finished matches have a picture"
+        )
 
-    async def draw() -> bytes:
-        feeds.arena.gate.charge(PICTURE_CALLS)
-        return await feeds.in_thread(_drawn, match)
-
-    content = await feeds.pictures.get(match_id, draw)
+    draw = partial(feeds.in_thread, _drawn, match)
+    content = await feeds.cache.get(_PICTURES, match_id, draw, calls=PICTURE_CALLS)
     kept_by = "public" if viewer() is Viewer.PUBLIC else "private"  # by proxies too, if it needs no token
     headers = {"cache-control": f"{kept_by}, max-age=31536000, immutable"}
     return Response(content, media_type="image/png", headers=headers | _TO_OTHER_SITES)

@@ -11,7 +11,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 from happycity import CARDS_BY_ID
 from happycity.records.record import Json
-from happycity_web.render import look
+from happycity_web.render import colour_name
 
 SIZE = (1200, 630)
 """Width and height in pixels, as sites ask for."""
@@ -63,7 +63,7 @@ def _draw_card(draw: ImageDraw.ImageDraw, card_id: str, left: int, top: int) -> 
     card, (width, height) = CARDS_BY_ID[card_id], _CARD
     box = (left, top, left + width, top + height)
     draw.rounded_rectangle(box, 12, _COLOURS["surface"], _SOFT)
-    draw.rounded_rectangle((*box[:2], box[2], top + 34), 12, _COLOURS[look(card)], _SOFT)
+    draw.rounded_rectangle((*box[:2], box[2], top + 34), 12, _COLOURS[colour_name(card)], _SOFT)
     words = card.name.partition(" (")[0].split()
     font = _font(max(words, key=len), 28, width - 20)
     middle = (left + width // 2, top + 34 + (height - 34) // 2)

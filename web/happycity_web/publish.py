@@ -42,7 +42,7 @@ _CHOICES = {"board", "page", "season"}, {"board", "page", "bot"}
 _LINK = re.compile(r' (href|src)="([/?][^"]*)"')
 
 
-class Snapshot:
+class SiteSnapshot:
     """Pages of a server that are found by their links, from the lobby on."""
 
     def __init__(self, address: str, *, games: int) -> None:
@@ -161,7 +161,7 @@ def publish_site(
     old = _recover(target)
     if target.exists() and not (target / MARK).exists() and (target.is_file() or any(target.iterdir())):
         raise ConfigError(f"{folder}: it is not a snapshot of this command; name another folder")
-    snapshot = Snapshot(web, games=games)
+    snapshot = SiteSnapshot(web, games=games)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         with (

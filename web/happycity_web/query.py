@@ -72,7 +72,7 @@ class Query:
 
 
 @dataclass(frozen=True, slots=True)
-class ListQuery(Query):
+class ListFilter(Query):
     """Which entries of a list are asked for. Each field but the default leaves others out."""
 
     page: str = ""

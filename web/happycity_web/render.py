@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import asdict, dataclass, is_dataclass
+from dataclasses import asdict, dataclass, field, is_dataclass
 from datetime import UTC, datetime
 from functools import cache, partial
 from importlib.metadata import metadata
@@ -16,10 +16,11 @@ from google.protobuf.message import Message
 from google.protobuf.timestamp_pb2 import Timestamp
 from jinja2 import Environment, PackageLoader
 from markupsafe import Markup
+from starlette.exceptions import HTTPException
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import HTMLResponse, Response
 
-from happycity import Card
+from happycity import Card, HappyCityError
 from happycity.ladder.v1beta1 import ladder_service_pb2 as ladder_pb
 from happycity.text.board import deck_prices
 from happycity.tournament.v1beta1 import rating_pb2
@@ -29,7 +30,6 @@ from happycity.v1 import match_pb2
 from happycity.v1 import match_service_pb2 as match_pb
 from happycity.wire.json import enum_word
 from happycity.wire.messages import config_of
-from happycity_server.errors import invalid
 from happycity_tournament.config import MEAN_ELO
 from happycity_tournament.ratings.results import interval_text, ranks_text
 from happycity_tournament.report.charts import line_class
@@ -38,39 +38,45 @@ from happycity_viewer.plies import encode
 from happycity_viewer.templates import environment
 from happycity_web import charts
 from happycity_web.guard import CONTENT_POLICY
+from happycity_web.query import word_of
 
 LANGUAGE_COOKIE = "happycity-language"
 """The cookie that holds the language that a reader has chosen."""
 
 
+class NoSuchPageError(HTTPException, HappyCityError):
+    """There is nothing at an address; the text, if there is one, is in the reader's language."""
+
+    def __init__(self, text: str | None = None) -> None:
+        super().__init__(404, text)
+
+
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """Who gets a page, as far as the page's words depend on it."""
+    """Who gets a page, as far as the page depends on it."""
 
     language: Language
-    links: dict[str, str]
-    """The same page in each language, by the languages' codes."""
-    origin: str = ""
-    """How the server is reached, as of `origin_of`."""
-    path: str = ""
-    """What follows it in the address of the page, as other sites may link to it."""
-    snapshot: bool = False
-    """Whether the page is to work without a server: with nothing that asks one, nor changes by itself."""
-    has_ladder: bool = False
-    """Whether the server keeps a ladder, to which its pages link."""
-    has_tokens: bool = False
-    """Whether the server needs tokens, so that callers have a page of their own."""
+    address: str = ""
+    """The address of the page, as other sites may link to it."""
+    values: Mapping[str, Any] = field(default_factory=dict)
+    """What all templates get: the same page in each language, by its code, how the server is reached, whether
+    the page is to work without a server, and to what pages may link."""
 
     @classmethod
     def of(cls, connection: HTTPConnection) -> Reader:
         """Return who asks for a page."""
-        url = connection.url.remove_query_params("token")
+        url, origin = connection.url.remove_query_params("token"), origin_of(connection)
         queries = {code: url.include_query_params(lang=code).query for code in LANGUAGES}
-        links = {code: f"?{query}" for code, query in queries.items()}
-        snapshot = connection.query_params.get("snapshot") == "1"
-        own = language_of(connection), links, origin_of(connection), f"{url.path}?{url.query}"
-        state = connection.app.state
-        return cls(*own, snapshot, state.has_ladder, state.has_tokens)
+        address = f"{origin}{url.path}?{url.query}".removesuffix("?")
+        values = {
+            "language_links": {code: f"?{query}" for code, query in queries.items()},
+            "has_ladder": connection.app.state.has_ladder,
+            "has_tokens": connection.app.state.has_tokens,
+            "origin": origin,
+            "address": address,
+            "snapshot": connection.query_params.get("snapshot") == "1",
+        }
+        return cls(language_of(connection), address, values)
 
 
 def origin_of(connection: HTTPConnection) -> str:
@@ -96,12 +102,15 @@ def language_of(connection: HTTPConnection) -> Language:
     return language(preferred(connection.headers.get("accept-language", "")))
 
 
-def check_language(connection: HTTPConnection) -> str | None:
-    """Return the language that the address names, None if it names none; ApiError if there is no such."""
+def chosen_language(connection: HTTPConnection) -> str | None:
+    """Return the language that the address names, None if it names none; ApiError if there is no such.
+
+    That of JSON is always English.
+    """
     code = connection.query_params.get("lang")
-    if code is not None and code not in LANGUAGES:
-        raise invalid("lang", f"{code!r:.40} is not one of {', '.join(LANGUAGES)}")
-    return code
+    if code is None or connection.url.path.endswith(".json"):
+        return None
+    return word_of("lang", code, LANGUAGES)
 
 
 def keep_language(response: Response, code: str) -> None:
@@ -170,7 +179,7 @@ def state_word(tournament: tournament_pb.Tournament) -> str:
     return enum_word(tournament_pb.TournamentState, tournament.progress.state)
 
 
-def look(card: Card) -> str:
+def colour_name(card: Card) -> str:
     """Return the name of a card's colour in pages: its own, that of its set of specials, or `plain`."""
     return str(card.colour) if card.colour else card.special_set.value if card.special_set else "plain"
 
@@ -212,7 +221,7 @@ def _environment(language: Language) -> Environment:
         "bot_path": bot_path,
         "by_place": by_place,
         "charts": charts,
-        "deal_places": deal_places,
+        "deal_results": deal_results,
         "deck_prices": deck_prices,
         "documentation": documentation(),
         "line_class": line_class,
@@ -226,45 +235,32 @@ class Part(NamedTuple):
     """A part of a page that changes by itself."""
 
     html: str
-    seconds: float
-    """How long it may be shown before it is made again."""
+    version: int
+    """The version of the page in which it changed last."""
+    due: float
+    """When it is to be made again, in seconds of `time.monotonic`."""
 
 
 class _Parts:
-    """Collects the parts of a page while it is rendered."""
+    """Makes the parts of a page that are due while it is rendered."""
 
-    def __init__(self, known: Mapping[str, Part]) -> None:
+    def __init__(self, before: Mapping[str, Part], *, version: int, now: float) -> None:
         self.parts: dict[str, Part] = {}
-        self._known = known
+        self._before, self._version, self._now = before, version, now
 
     def mark(self, name: str, *, seconds: float = 0.0, caller: Callable[[], str]) -> Markup:
-        """Mark what a call block holds as a part, which viewers get again when it has changed."""
-        part = self.parts[name] = self._known.get(name) or Part(caller(), seconds)
+        """Mark what a call block holds as a part, which viewers get again when it has changed.
+
+        It may be shown for some seconds before it is made again.
+        """
+        part = self._before.get(name)
+        if part is None or part.due <= self._now:
+            html = caller()
+            changed = self._version if part is None or part.html != html else part.version
+            part = Part(html, changed, self._now + seconds)
+        self.parts[name] = part
         # What a call block returns is escaped already.
         return Markup('<div data-live="{}">{}</div>').format(name, Markup(part.html))  # noqa: S704
-
-
-def render(template: str, values: Mapping[str, Any], reader: Reader, parts: _Parts | None = None) -> str:
-    """Return a page as a reader gets it, and collect its parts."""
-    page = _environment(reader.language).get_template(template)
-    mark = (parts or _Parts({})).mark
-    return page.render(
-        {
-            **values,
-            "language_links": reader.links,
-            "has_ladder": reader.has_ladder,
-            "has_tokens": reader.has_tokens,
-            "origin": reader.origin,
-            "address": reader.origin + reader.path.removesuffix("?"),
-            "snapshot": reader.snapshot,
-            "part": mark,
-        }
-    )
-
-
-def page_response(request: Request, template: str, values: Mapping[str, Any], status: int = 200) -> Response:
-    """Return the response with a page that is rendered at once."""
-    return HTMLResponse(render(template, values, Reader.of(request)), status)
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,7 +269,7 @@ class Page:
 
     template: str
     values: Mapping[str, Any]
-    json_names: Sequence[str]
+    json_names: Sequence[str] = ()
     """The names of the values that its JSON has."""
     is_final: bool = False
     """Whether nothing of it will change any more."""
@@ -282,20 +278,31 @@ class Page:
 
     def html(self, reader: Reader) -> str:
         """Return the page as a reader gets it."""
-        return render(self.template, self.values, reader)
+        return self._rendered(reader, _Parts({}, version=0, now=0.0))
 
-    def parts(self, known: Mapping[str, Part], reader: Reader) -> Mapping[str, Part]:
-        """Return its changing parts by name as a reader gets them; those that are known are taken over."""
-        parts = _Parts(known)
-        render(self.template, self.values, reader, parts)
+    def parts(
+        self, before: Mapping[str, Part], reader: Reader, *, version: int, now: float
+    ) -> Mapping[str, Part]:
+        """Return its changing parts by name as a reader gets them; of those before, what isn't due stays."""
+        parts = _Parts(before, version=version, now=now)
+        self._rendered(reader, parts)
         return parts.parts
+
+    def _rendered(self, reader: Reader, parts: _Parts) -> str:
+        template = _environment(reader.language).get_template(self.template)
+        return template.render({**self.values, **reader.values, "part": parts.mark})
 
     def json(self) -> str:
         """Return what the page shows as JSON, the messages as their JSON mapping has them."""
         return encode({name: _plain(self.values[name]) for name in self.json_names})
 
 
-class DealPlace(NamedTuple):
+def page_response(request: Request, page: Page, status: int = 200) -> Response:
+    """Return the response with a page that is rendered at once."""
+    return HTMLResponse(page.html(Reader.of(request)), status)
+
+
+class DealResult(NamedTuple):
     """How a version did in a deal."""
 
     version: ladder_pb.BotVersion
@@ -305,14 +312,14 @@ class DealPlace(NamedTuple):
     """Over the finished games."""
 
 
-def deal_places(deal: ladder_pb.LadderDeal) -> list[DealPlace]:
+def deal_results(deal: ladder_pb.LadderDeal) -> list[DealResult]:
     """Return how the versions of a deal did, best first; in the order of seats before a game is over."""
     games = len(deal.match_ids)
     if not games:
-        return [DealPlace(version, 0, 0.0) for version in deal.versions]
+        return [DealResult(version, 0, 0.0) for version in deal.versions]
     sums = sorted(deal.places)
     places = [
-        DealPlace(version, 1 + sums.index(total), total / games)
+        DealResult(version, 1 + sums.index(total), total / games)
         for version, total in zip(deal.versions, deal.places, strict=True)
     ]
     return sorted(places, key=lambda entry: entry.place)

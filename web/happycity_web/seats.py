@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
-from starlette.requests import Request
+from starlette.requests import HTTPConnection, Request
 from starlette.responses import RedirectResponse, Response
 from starlette.websockets import WebSocket
 
@@ -20,34 +21,19 @@ from happycity.rules.cards import BUILDINGS, SPECIALS
 from happycity.rules.deals import DECKS, MAX_PLAYERS, MIN_PLAYERS
 from happycity.runtime.event_loop import first_of
 from happycity.text.words import events_in_words
-from happycity_server.access.roles import Principal, require_token
 from happycity_server.broadcast import Broadcast
 from happycity_server.errors import ApiError, Reason, invalid
 from happycity_server.people.tables import HOST, INVITED, Table, TablePlace, TablePlan
 from happycity_server.places.watch import WatchedMatch
 from happycity_viewer.languages import Language
 from happycity_viewer.plies import encode
+from happycity_web.answers import Fields
 from happycity_web.choices import question
-from happycity_web.guard import (
-    SEAT_COOKIE,
-    address_of,
-    admit,
-    keep_secret,
-    read_form,
-    shown_seat,
-    shown_token,
-)
+from happycity_web.guard import SEAT_COOKIE, keep_secret, kept_place, shown_seat
 from happycity_web.guide import advise
 from happycity_web.matches import MatchQuery, match_values
-from happycity_web.render import Reader, language_of, page_response, render
-from happycity_web.watch import (
-    Feeds,
-    end_of,
-    first_ply,
-    plies_message,
-    plies_of,
-    while_connected,
-)
+from happycity_web.render import Page, Reader, language_of, page_response
+from happycity_web.watch import Feeds, end_of, first_ply, plies_message, plies_of, while_connected
 
 CLOCKS: Mapping[str, float | None] = {"60": 60.0, "300": 300.0, "none": None}
 """The limits of a decision that a table may have, in seconds, by their names in the form."""
@@ -56,214 +42,203 @@ _SEED_BITS = 53  # as a number of JavaScript has
 _SEATS = 4  # of a table that the form proposes
 
 
-class Seats:
-    """The pages of people who play."""
+async def new_game(feeds: Feeds, request: Request, fields: Fields, problem: str) -> Page:
+    """Show the form for a new game; at first, the address may fill it."""
+    house, fields = feeds.arena.tables.house, fields or request.query_params
+    seats = [fields.get(f"seat{number}", "") for number in range(1, MAX_PLAYERS + 1)]
+    if not any(seats):
+        chosen = [HOST, *(house or [INVITED])][:_SEATS]
+        seats = [*chosen, *[""] * (MAX_PLAYERS - len(chosen))]
+    values = {
+        "fields": fields,
+        "seats": seats,
+        "house": house,
+        "place": _occupied_place(feeds, request),
+        "problem": problem,
+        "clocks": CLOCKS,
+        "clock": fields.get("clock", DEFAULT_CLOCK),
+    }
+    return Page("new_game.html", values)
 
-    def __init__(self, feeds: Feeds) -> None:
-        self._feeds = feeds
-        self._tables = feeds.arena.tables
 
-    async def new_game(self, request: Request) -> Response:
-        """Show the form for a new game, or set up what it says and go to the table."""
-        admit(self._feeds.arena, request, shown_token(request))
-        require_token("a new game")
-        place = self._tables.place_of(shown_seat(request))
-        occupied = place if place is not None and place.is_open else None
-        if request.method != "POST":
-            return self._form(request, dict(request.query_params), occupied)
-        fields = await read_form(request)
-        if occupied is not None:
-            return self._form(request, fields, occupied, problem="You sit at a table already.")
-        try:
-            own = shown_seat(request)
-            table, secret = self._tables.create(plan_of(fields), fields.get("name", ""), earlier=own)
-        except (ConfigError, ApiError) as error:
-            if isinstance(error, ApiError) and error.reason in (Reason.WRONG_ROLE, Reason.RATE_LIMITED):
-                raise
-            return self._form(request, fields, None, problem=str(error))
-        query = "?guide=1" if "guide" in fields else ""
-        return await self._seated(request, table, secret, query=query)
+async def create_table(feeds: Feeds, request: Request, fields: Fields) -> Response:
+    """Set up the table that a form describes, and go to it."""
+    if _occupied_place(feeds, request) is not None:
+        raise ConfigError("You sit at a table already.")
+    name, own = fields.get("name", ""), shown_seat(request)
+    table, secret = feeds.arena.tables.create(plan_of(fields), name, earlier=own)
+    return await _seated(feeds, request, table, secret, query="?guide=1" if "guide" in fields else "")
 
-    async def how_to_play(self, request: Request) -> Response:
-        """Show the rules in six steps, and all cards."""
-        self._feeds.arena.gate.admit_anybody(address_of(request))
-        values = {
-            "by_deck": {deck: [card for card in BUILDINGS if card.deck == deck] for deck in DECKS},
-            "dwellings": DWELLINGS,
-            "has_house": bool(self._tables.house),
-            **{mode.value: [card for card in SPECIALS if card.special_set is mode] for mode in Mode},
-        }
-        return await self._feeds.in_thread(page_response, request, "how_to_play.html", values)
 
-    async def table(self, request: Request) -> Response:
-        """Show the table at which a person sits."""
-        place, _ = self._place(request)
-        table = place.table
-        values: dict[str, Any] = {
-            "table": table,
-            "place": place,
-            "house": self._tables.house,
-            "is_live": False,
-            "may_be_guided": may_be_guided(table.plan),
-        }
-        if table.match_id is None:
-            return page_response(request, "waiting.html", values)
-        query, own = MatchQuery.of(request.query_params), language_of(request)
-        values |= await match_values(self._feeds, table.match_id, query, own, seat=place.seat + 1)
-        await self._tables.saved(table)
-        return await self._feeds.in_thread(page_response, request, "play.html", values)
+def _occupied_place(feeds: Feeds, request: Request) -> TablePlace | None:
+    """Return the place where the caller still plays, or waits for that."""
+    place = kept_place(feeds.arena, request)
+    return place if place is not None and place.is_open else None
 
-    async def invitation(self, request: Request) -> Response:
-        """Show to what an invitation leads, or take its seat."""
-        self._feeds.arena.gate.admit_anybody(address_of(request))
-        clear = request.path_params["token"]
-        own = self._tables.place_of(shown_seat(request))
-        table, seat = self._tables.invitation(clear)
-        is_own = own is not None and own.table is table
-        values = {"table": table, "seat": seat, "is_own": is_own, "name": "", "problem": ""}
-        if request.method != "POST" or is_own:
-            return page_response(request, "invitation.html", values)
-        name = (await read_form(request)).get("name", "")
-        try:
-            table, secret = self._tables.accept(clear, name)
-        except (ConfigError, ApiError) as error:
-            if isinstance(error, ApiError) and error.reason is not Reason.WRONG_NAME:
-                raise
-            values |= {"name": name, "problem": str(error)}
-            return page_response(request, "invitation.html", values, 400)
-        return await self._seated(request, table, secret)
 
-    async def own_seat(self, request: Request) -> Response:
-        """Ask whether this browser is to have the seat of a personal link, or let it have the seat."""
-        self._feeds.arena.gate.admit_anybody(address_of(request))
-        secret = request.path_params["secret"]
-        place = self._tables.place_of(secret)
-        if place is None:
-            raise ApiError(Reason.REVOKED, "this link to a seat is unknown, or its table is over")
-        if request.method != "POST":  # only a person presses the button
-            return page_response(request, "own_seat.html", {"place": place})
-        return await self._seated(request, place.table, secret)
+async def how_to_play(feeds: Feeds, request: Request) -> Response:
+    """Show the rules in six steps, and all cards."""
+    values = {
+        "by_deck": {deck: [card for card in BUILDINGS if card.deck == deck] for deck in DECKS},
+        "dwellings": DWELLINGS,
+        "has_house": bool(feeds.arena.tables.house),
+        **{mode.value: [card for card in SPECIALS if card.special_set is mode] for mode in Mode},
+    }
+    return await feeds.in_thread(page_response, request, Page("how_to_play.html", values))
 
-    def admit(self, socket: WebSocket) -> Principal:
-        """Admit a person to the socket of their table."""
-        return self._place(socket)[1]
 
-    async def follow(self, socket: WebSocket, _: Principal) -> None:
-        """Send what a person's page shows, and take what the person does."""
-        place = self._tables.place_of(shown_seat(socket))
-        assert place is not None  # `admit` has found it
-        async with self._tables.present(place):
-            await while_connected(
-                socket,
-                self._send(socket, place),
-                self._feeds,
-                take=lambda text: self._act(socket, place, text),
-            )
+async def table_page(feeds: Feeds, request: Request) -> Response:
+    """Show the table at which a person sits."""
+    place = _admitted_place(feeds, request)
+    table = place.table
+    values: dict[str, Any] = {
+        "table": table,
+        "place": place,
+        "house": feeds.arena.tables.house,
+        "is_live": False,
+        "may_be_guided": may_be_guided(table.plan),
+    }
+    if table.match_id is None:
+        return page_response(request, Page("waiting.html", values))
+    query, own = MatchQuery.of(request.query_params), language_of(request)
+    values |= await match_values(feeds, table.match_id, query, own, seat=place.seat + 1)
+    await feeds.arena.tables.saved(table)
+    return await feeds.in_thread(page_response, request, Page("play.html", values))
 
-    async def _seated(self, request: Request, table: Table, secret: str, *, query: str = "") -> Response:
-        """Let the browser keep a seat, once it is stored, and go to its table."""
-        await self._tables.saved(table)
-        response = RedirectResponse(f"/play/{table.table_id}{query}", 303)
-        keep_secret(response, request, SEAT_COOKIE, secret)
-        return response
 
-    def _place(self, connection: Request | WebSocket) -> tuple[TablePlace, Principal]:
-        """Admit a person to their table; return the place there, and the caller."""
-        arena, secret = self._feeds.arena, shown_seat(connection)
-        place = self._tables.place_of(secret)
-        if place is None or place.table.table_id != connection.path_params["table_id"]:
-            arena.gate.admit_anybody(address_of(connection))
-            raise ApiError(
-                Reason.UNKNOWN_MATCH,
-                "you have no seat at this table: it is over, or the seat was taken with another "
-                "browser, which shows the link to it",
-            )
-        return place, admit(arena, connection, secret)
+async def invitation(feeds: Feeds, request: Request, fields: Fields, problem: str) -> Page:
+    """Show to what an invitation leads."""
+    table, seat = feeds.arena.tables.invitation(request.path_params["token"])
+    values = {
+        "table": table,
+        "seat": seat,
+        "is_own": _sits_at(feeds, request, table),
+        "name": fields.get("name", ""),
+        "problem": problem,
+    }
+    return Page("invitation.html", values)
 
-    def _form(
-        self, request: Request, fields: Mapping[str, str], place: TablePlace | None, *, problem: str = ""
-    ) -> Response:
-        house = self._tables.house
-        seats = [fields.get(f"seat{number}", "") for number in range(1, MAX_PLAYERS + 1)]
-        if not any(seats):
-            chosen = [HOST, *(house or [INVITED])][:_SEATS]
-            seats = [*chosen, *[""] * (MAX_PLAYERS - len(chosen))]
-        values = {
-            "fields": fields,
-            "seats": seats,
-            "house": house,
-            "place": place,
-            "problem": problem,
-            "clocks": CLOCKS,
-            "clock": fields.get("clock", DEFAULT_CLOCK),
-        }
-        return page_response(request, "new_game.html", values, 400 if problem else 200)
 
-    async def _say(self, socket: WebSocket, message: Json) -> None:
-        await socket.send_text(encode(message))
+async def accept_invitation(feeds: Feeds, request: Request, fields: Fields) -> Response:
+    """Take the seat of an invitation, unless the caller has one at its table."""
+    tables, token = feeds.arena.tables, request.path_params["token"]
+    if _sits_at(feeds, request, tables.invitation(token)[0]):
+        return page_response(request, await invitation(feeds, request, {}, ""))
+    return await _seated(feeds, request, *tables.accept(token, fields.get("name", "")))
 
-    async def _send(self, socket: WebSocket, place: TablePlace) -> None:
-        """Send the waiting room until the game begins, then the game with the person's choices."""
-        table, person, reader = place.table, place.person, Reader.of(socket)
-        shown = ""
-        while table.match_id is None:
-            version = person.changes.version
-            values = {"table": table, "place": place, "house": self._tables.house, "is_live": True}
-            waiting = render("waiting_room.html", values, reader)
-            if waiting != shown:
-                shown = waiting
-                await self._say(socket, {"waiting": waiting, "over": table.is_closed})
-            if table.is_closed:
-                return
-            await person.changes.next(version)
-        if "from" not in socket.query_params:  # the page is that of the waiting room
-            await self._say(socket, {"begun": True})
+
+def _sits_at(feeds: Feeds, request: Request, table: Table) -> bool:
+    place = kept_place(feeds.arena, request)
+    return place is not None and place.table is table
+
+
+async def own_seat(feeds: Feeds, request: Request, _fields: Fields, _problem: str) -> Page:
+    """Ask whether this browser is to have the seat of a personal link."""
+    return Page("own_seat.html", {"place": _linked_place(feeds, request)})
+
+
+async def take_own_seat(feeds: Feeds, request: Request, _fields: Fields) -> Response:
+    """Let this browser have the seat of a personal link."""
+    return await _seated(feeds, request, _linked_place(feeds, request).table, request.path_params["secret"])
+
+
+def _linked_place(feeds: Feeds, request: Request) -> TablePlace:
+    place = feeds.arena.tables.place_of(request.path_params["secret"])
+    if place is None:
+        raise ApiError(Reason.REVOKED, "this link to a seat is unknown, or its table is over")
+    return place
+
+
+async def _seated(feeds: Feeds, request: Request, table: Table, secret: str, *, query: str = "") -> Response:
+    """Let the browser keep a seat, once it is stored, and go to its table."""
+    await feeds.arena.tables.saved(table)
+    response = RedirectResponse(f"/play/{table.table_id}{query}", 303)
+    keep_secret(response, request, SEAT_COOKIE, secret)
+    return response
+
+
+def _admitted_place(feeds: Feeds, connection: HTTPConnection) -> TablePlace:
+    """Return the place of a person whom `guard.seated` has admitted."""
+    place = kept_place(feeds.arena, connection)
+    assert place is not None
+    return place
+
+
+async def follow_table(feeds: Feeds, socket: WebSocket) -> None:
+    """Send what a person's page shows, and take what the person does."""
+    place = _admitted_place(feeds, socket)
+    async with feeds.arena.tables.present(place):
+        take = partial(_act, feeds, socket, place)
+        await while_connected(socket, _send(feeds, socket, place), feeds, take=take)
+
+
+async def _say(socket: WebSocket, message: Json) -> None:
+    await socket.send_text(encode(message))
+
+
+async def _send(feeds: Feeds, socket: WebSocket, place: TablePlace) -> None:
+    """Send the waiting room until the game begins, then the game with the person's choices."""
+    table, person, reader = place.table, place.person, Reader.of(socket)
+    shown = ""
+    while table.match_id is None:
+        version = person.changes.version
+        values = {"table": table, "place": place, "house": feeds.arena.tables.house, "is_live": True}
+        waiting = Page("waiting_room.html", values).html(reader)
+        if waiting != shown:
+            shown = waiting
+            await _say(socket, {"waiting": waiting, "over": table.is_closed})
+        if table.is_closed:
             return
-        _, watched = await self._feeds.arena.matches.watch(table.match_id)
-        await self._send_game(socket, place, watched, reader)
+        await person.changes.next(version)
+    if "from" not in socket.query_params:  # the page is that of the waiting room
+        await _say(socket, {"begun": True})
+        return
+    _, watched = await feeds.arena.matches.watch(table.match_id)
+    await _send_game(feeds, socket, place, watched, reader)
 
-    async def _send_game(
-        self, socket: WebSocket, place: TablePlace, watched: Broadcast[WatchedMatch], reader: Reader
-    ) -> None:
-        position, changes = first_ply(socket), place.person.changes
-        shown: Json = {}
-        while True:
-            versions, is_over = (watched.version, changes.version), watched.is_over
-            plies = await plies_of(self._feeds, watched.value, reader.language)
-            end = end_of(watched.value)
-            panel = seat_json(place, watched.value.playback, end, reader)
-            await self._tables.saved(place.table)  # a kill takes back nothing that is shown
-            if position < len(plies):
-                await socket.send_text(plies_message(plies, position))
-                position = len(plies)
-            if panel != shown:
-                shown = panel
-                await self._say(socket, {**panel, "left": place.person.seconds_left})
-            if is_over:
-                await self._say(socket, {"end": end})
-                return
-            await first_of(watched.next(versions[0]), changes.next(versions[1]))
 
-    async def _act(self, socket: WebSocket, place: TablePlace, text: str) -> None:
-        """Do what a page asks for; ApiError if it asks for nothing that there is."""
-        try:
-            message = json.loads(text)
-            match message:
-                case {"answer": [int(decision_id), int(position)]}:
-                    place.person.answer(decision_id, position)
-                case {"leave": True}:
-                    self._tables.leave(place)
-                case {"invite": int(seat)}:
-                    link = f"/invitations/{self._tables.invite(place, seat)}"
-                    await self._say(socket, {"link": link, "seat": seat})
-                case {"fill": [int(seat), str(bot)]}:
-                    self._tables.fill(place, seat, bot)
-                case {"seat": True}:
-                    await self._say(socket, {"link": f"/seats/{shown_seat(socket)}"})
-                case _:
-                    raise ValueError
-        except (ValueError, RecursionError):
-            raise invalid("message", "it is not one of a page of this server") from None
+async def _send_game(
+    feeds: Feeds, socket: WebSocket, place: TablePlace, watched: Broadcast[WatchedMatch], reader: Reader
+) -> None:
+    position, changes = first_ply(socket), place.person.changes
+    shown: Json = {}
+    while True:
+        versions, is_over = (watched.version, changes.version), watched.is_over
+        plies = await plies_of(feeds, watched.value, reader.language)
+        end = end_of(watched.value)
+        panel = seat_json(place, watched.value.playback, end, reader)
+        await feeds.arena.tables.saved(place.table)  # a kill takes back nothing that is shown
+        if position < len(plies):
+            await socket.send_text(plies_message(plies, position))
+            position = len(plies)
+        if panel != shown:
+            shown = panel
+            await _say(socket, {**panel, "left": place.person.seconds_left})
+        if is_over:
+            await _say(socket, {"end": end})
+            return
+        await first_of(watched.next(versions[0]), changes.next(versions[1]))
+
+
+async def _act(feeds: Feeds, socket: WebSocket, place: TablePlace, text: str) -> None:
+    """Do what a page asks for; ApiError if it asks for nothing that there is."""
+    tables = feeds.arena.tables
+    try:
+        match json.loads(text):
+            case {"answer": [int(decision_id), int(position)]}:
+                place.person.answer(decision_id, position)
+            case {"leave": True}:
+                tables.leave(place)
+            case {"invite": int(seat)}:
+                await _say(socket, {"link": f"/invitations/{tables.invite(place, seat)}", "seat": seat})
+            case {"fill": [int(seat), str(bot)]}:
+                tables.fill(place, seat, bot)
+            case {"seat": True}:
+                await _say(socket, {"link": f"/seats/{shown_seat(socket)}"})
+            case _:
+                raise ValueError
+    except (ValueError, RecursionError):
+        raise invalid("message", "it is not one of a page of this server") from None
 
 
 def plan_of(fields: Mapping[str, str]) -> TablePlan:
@@ -324,7 +299,7 @@ def seat_json(place: TablePlace, playback: Playback, end: Json | None, reader: R
         "unlimited": place.table.plan.decision_seconds is None,
     }
     return {
-        "panel": render("seat.html", values, reader),
+        "panel": Page("seat.html", values).html(reader),
         "news": [] if decision is None and end is None else news(playback, place.seat, reader.language),
         "plays": end is None and not person.has_left,
         "decision": None if decision is None else decision.decision_id,

@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import uvicorn
+from uvicorn.protocols.utils import ClientDisconnected
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 from happycity.runtime.http import HttpLimits, ReadInTime, http_served
@@ -84,13 +85,21 @@ class PageSocket(ReadInTime, WebSocketsSansIOProtocol):
         else:
             super().handle_events()
 
+    async def send(self, message: Any) -> None:
+        """Send a message; ClientDisconnected if uvicorn has closed the socket, as its client vanished."""
+        await self.writable.wait()
+        if self.close_sent:
+            raise ClientDisconnected
+        await super().send(message)
+
     def send_receive_event_to_app(self) -> None:
         """Pass on a message; what is not UTF-8 closes the connection, without a line in the log."""
         try:
             b"".join(self.frames).decode()
         except UnicodeDecodeError:
-            self.conn.send_close(1007)
-            self.handle_parser_exception()
+            if not self.close_sent:
+                self.conn.send_close(1007)
+                self.handle_parser_exception()
         else:
             super().send_receive_event_to_app()
 

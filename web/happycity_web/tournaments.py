@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import pairwise
 from time import monotonic
 from typing import Any
 
-from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from happycity import Incident, RecordError
@@ -22,18 +22,18 @@ from happycity.v1 import match_service_pb2 as match_pb
 from happycity.wire.match import ending_of
 from happycity.wire.messages import config_of
 from happycity_server.errors import ApiError
-from happycity_tournament.ratings.results import Difference, Ratings
+from happycity_tournament.ratings.results import Difference
 from happycity_tournament.ratings.statistics import Moments, count_metrics
 from happycity_tournament.standings.standings import Standings
 from happycity_tournament.standings.stats import Stats
 from happycity_tournament.storage.database import StoreError
-from happycity_tournament.wire import ratings_of
 from happycity_web import charts
+from happycity_web.cache import Kind
 from happycity_web.charts import rating_scale
 from happycity_web.games import MODES, GameQuery, choices, list_games, record_of, search
-from happycity_web.query import ListQuery, bot_name, words
-from happycity_web.render import Page, language_of, mode_of, state_word
-from happycity_web.watch import Feeds, RecordNotes, loaded
+from happycity_web.query import ListFilter, bot_name, words
+from happycity_web.render import NoSuchPageError, Page, language_of, mode_of, state_word
+from happycity_web.watch import Feeds, within_page_time
 
 PAIRS_SHOWN = 30
 """Bots of a tournament whose pairs are in one table; with more, each bot's page has its own."""
@@ -45,10 +45,20 @@ PODIUM = 3
 _OVER = ("finished", "stopped")
 FIGURES_SECONDS = 10.0
 """How long the figures of a running tournament are shown before they are computed again."""
+RecordNotes = tuple[Sequence[Incident], Sequence[tuple[int, Mapping[str, float]]]]
+"""What the record of a game says besides the result: incidents, and by seat the numbers of its answers."""
+_STANDINGS = Kind[Standings]("standings", kept=0)
+"""By tournament: those that are being loaded."""
+_PODIUMS = Kind[list[tournament_pb.Standing]]("podiums", kept=200)
+"""By tournament that is over, and number of games."""
+_STATS = Kind[Stats]("stats", kept=16)
+"""By tournament, and number of games or moment."""
+_NOTES = Kind[RecordNotes]("notes", kept=1000)
+"""By match."""
 
 
 @dataclass(frozen=True, slots=True)
-class TournamentQuery(ListQuery):
+class TournamentQuery(ListFilter):
     """Which tournaments are listed."""
 
     bot: str = bot_name()
@@ -88,9 +98,9 @@ async def podiums(
     """Return the first bots of tournaments that are over; those that take long to load are missing."""
     over = [one for one in tournaments if state_word(one) in _OVER and one.progress.games_finished]
     keys = [(one.tournament_id, one.progress.games_finished) for one in over]
-    feeds.arena.gate.charge(sum(key not in feeds.podiums for key in keys))  # as calls of a client would be
+    get = partial(feeds.cache.get, _PODIUMS, calls=1)  # as a call of a client would be
     found = await asyncio.gather(
-        *(loaded(request, feeds.podiums.get(key, partial(_podium, feeds, key[0]))) for key in keys)
+        *(within_page_time(request, get(key, partial(_podium, feeds, key[0]))) for key in keys)
     )
     return {one.tournament_id: podium for one, podium in zip(over, found, strict=True) if podium}
 
@@ -130,7 +140,7 @@ async def bot_page(feeds: Feeds, request: Request, query: GameQuery) -> Page:
     tournament = await tournament_of(feeds, tournament_id)
     if bot not in tournament.config.bots:
         text = language_of(request).texts.gettext("Tournament %(number)s has no bot %(bot)s.")
-        raise HTTPException(404, text % {"number": tournament_id, "bot": bot})
+        raise NoSuchPageError(text % {"number": tournament_id, "bot": bot})
     values = await _values(feeds, request, tournament, replace(query, bot=bot))
     line = next((line for line in values["standings"] if line.bot == bot), None)
     figures: Stats | None = values["figures"]
@@ -170,7 +180,7 @@ async def _values(
     """
     found = await list_games(feeds, query, tournament_id=tournament.tournament_id)
     load = partial(feeds.arena.tournaments.standings, tournament.tournament_id)
-    standings = await loaded(request, feeds.standings.get(tournament.tournament_id, load))
+    standings = await within_page_time(request, feeds.cache.get(_STANDINGS, tournament.tournament_id, load))
     state = state_word(tournament)
     is_over = state in _OVER
     shown = tournament_pb.Standings()
@@ -180,7 +190,6 @@ async def _values(
             tournament_id=tournament.tournament_id,
             with_final_ratings=state not in ("waiting", "running"),
         )
-    final = ratings_of(shown.final_ratings) if shown.HasField("final_ratings") else None
     activity: Mapping[str, tournament_pb.BotActivity] = {}
     incidents: Sequence[tournament_pb.MatchIncident] = ()
     if state in ("waiting", "running"):
@@ -190,23 +199,21 @@ async def _values(
         # Those of a running tournament may be some seconds old.
         moment = standings.games if is_over else -1 - int(monotonic() // FIGURES_SECONDS)
         compute = partial(asyncio.to_thread, _computed, standings)
-        figures = await feeds.figures.get((tournament.tournament_id, moment), compute)
+        figures = await feeds.cache.get(_STATS, (tournament.tournament_id, moment), compute)
     return {
         **choices(),
         "found": found,
         "games": found.games,
         "tournament": tournament,
-        "config": tournament.config,
         "game": config_of(tournament.config.game),
         "format": tournament.config.WhichOneof("format") or "",
-        "title": tournament.config.title,
         "state": state,
         "is_over": is_over,
         "is_final": state in ("finished", "stopped", "unreadable") and standings is not None,
         "standings": _rated(shown),
-        "final": final,
-        "above_next": _above_next(final),
-        "pools": {line.bot: line.pool for line in final.lines} if final and final.pools > 1 else {},
+        "final": shown.final_ratings if shown.HasField("final_ratings") else None,
+        "above_next": _above_next(shown.final_ratings),
+        "pools": _pools(shown.final_ratings),
         "is_loading": standings is None,
         "sprt": shown.sprt if shown.HasField("sprt") else None,
         "figures": figures,
@@ -225,15 +232,20 @@ def _rated(shown: tournament_pb.Standings) -> list[tournament_pb.Standing]:
     return [lines[final.bot] for final in shown.final_ratings.ratings] or list(shown.standings)
 
 
-def _above_next(final: Ratings | None) -> dict[str, tuple[str, Difference]]:
+def _above_next(final: tournament_pb.FinalRatings) -> dict[str, tuple[str, Difference]]:
     """Return by bot the next one of its pool, and how much higher the bot is rated, where that is known."""
-    if final is None:
-        return {}
-    return {
-        line.bot: (other.bot, above)
-        for line, other, above in final.to_next()
-        if other is not None and above is not None
-    }
+    above_next = {}
+    for line, following in pairwise(final.ratings):
+        if line.HasField("above_next"):
+            above = line.above_next
+            above_next[line.bot] = following.bot, Difference(above.elo, above.low, above.high, above.los)
+    return above_next
+
+
+def _pools(final: tournament_pb.FinalRatings) -> dict[str, int]:
+    """Return the pools of bots, if there is more than one."""
+    pools = {line.bot: line.pool for line in final.ratings}
+    return pools if len(set(pools.values())) > 1 else {}
 
 
 def _computed(standings: Standings) -> Stats:
@@ -251,7 +263,7 @@ async def _bot_notes(feeds: Feeds, bot: str, games: Iterable[match_pb.Match]) ->
             continue
         try:
             read = partial(_read_notes, feeds, game.match_id)
-            found, numbers_found = await feeds.notes.get(game.match_id, read)
+            found, numbers_found = await feeds.cache.get(_NOTES, game.match_id, read)
         except (ApiError, RecordError):  # there is none, or it is malformed
             continue
         incidents += [(game, incident) for incident in found if game.bots[incident.seat] == bot]

@@ -1,10 +1,12 @@
-"""What follows by itself: pages and matches that are sent over a socket as they change."""
+"""Live updates over WebSockets: pages and matches that are sent again as they change."""
 
 from __future__ import annotations
 
 import asyncio
 import gzip
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Hashable, Mapping, Sequence
+import math
+from collections import defaultdict
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Hashable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from functools import cache
@@ -16,21 +18,17 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.websockets import WebSocket
 
-from happycity import Incident
 from happycity.records.record import Json
 from happycity.runtime.event_loop import first_of
-from happycity.tournament.v1beta1 import tournament_service_pb2 as tournament_pb
-from happycity_server.access.roles import principal
-from happycity_server.broadcast import Broadcast, SharedValues
+from happycity_server.access.roles import Principal, principal, principal_variable
+from happycity_server.broadcast import Broadcast
 from happycity_server.frontends import Arena
 from happycity_server.places.watch import WatchedMatch
-from happycity_tournament.standings.standings import Standings
-from happycity_tournament.standings.stats import Stats
 from happycity_viewer.languages import Language
 from happycity_viewer.plies import encode, end_json, position_json, words_json
-from happycity_web.background import ANALYSES_KEPT, Background
+from happycity_web.cache import PageCache
 from happycity_web.purchases import Purchases
-from happycity_web.render import Page, Part, Reader
+from happycity_web.render import Page, Part, Reader, language_of
 
 MATCH_SECONDS = 0.1
 """Time between two messages to a viewer of a match, at least; positions of that time go together."""
@@ -48,9 +46,7 @@ ASKING_SHARE = 0.1
 COMPRESSION = 5
 """zlib's level for pages: 9 takes four times as long, for a tenth less."""
 
-MakePage = Callable[[], Awaitable[Page]]
-RecordNotes = tuple[Sequence[Incident], Sequence[tuple[int, Mapping[str, float]]]]
-"""What the record of a game says besides the result: incidents, and by seat the numbers of its answers."""
+NextPage = Callable[[], Awaitable[Page]]
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
@@ -58,29 +54,22 @@ _T = TypeVar("_T")
 class LivePage:
     """A page that is made again as long as it has viewers, for all viewers of the same page."""
 
-    def __init__(self, make: MakePage, reader: Reader, caller: str) -> None:
-        self.caller = caller
-        """Who looked at it first, and pays for it."""
-        self.viewers = 0
+    def __init__(self, make: NextPage, reader: Reader) -> None:
+        self.viewers: list[Principal] = []
+        """Who looks at it, once for each socket."""
         self.pause = 0.0
         """Seconds between two versions, by what the last one has cost."""
         self.changes = Broadcast(None)
         self._make = make
         self._reader = reader
-        self._parts: dict[str, Part] = {}
-        self._changed: dict[str, tuple[int, float]] = {}
-        """By name of a part: the version in which it changed last, and when it was made."""
+        self._parts: Mapping[str, Part] = {}
         self._messages: dict[int, str] = {}
         """By version: the message to viewers who have that one."""
 
     def message(self, since: int) -> str:
         """Return the parts that have changed since a version as JSON, made once for all viewers."""
         if since not in self._messages:
-            changed = {
-                name: self._parts[name].html
-                for name, (version, _) in self._changed.items()
-                if version > since and name in self._parts
-            }
+            changed = {name: part.html for name, part in self._parts.items() if part.version > since}
             self._messages[since] = encode(changed)
         return self._messages[since]
 
@@ -91,25 +80,15 @@ class LivePage:
         asking = monotonic() - started
         rendering = await in_thread(self._render, page)
         self.pause = rendering / RENDERING_SHARE + asking / ASKING_SHARE
-        version = self.changes.version + 1
-        if any(changed == version for changed, _ in self._changed.values()):
+        if any(part.version > self.changes.version for part in self._parts.values()):
             self._messages.clear()
             self.changes.publish()
         return page.is_final
 
     def _render(self, page: Page) -> float:
-        """Render what is due; return the seconds of processor time that it took."""
-        started, now = thread_time(), monotonic()
-        known = {
-            name: part for name, part in self._parts.items() if now < self._changed[name][1] + part.seconds
-        }
-        parts = dict(page.parts({} if page.is_final else known, self._reader))
-        for name, part in parts.items():
-            if name not in known:
-                old = self._parts.get(name)
-                is_new = old is None or old.html != part.html
-                self._changed[name] = self.changes.version + 1 if is_new else self._changed[name][0], now
-        self._parts = parts
+        """Render what is due, of a final page all; return the seconds of processor time that it took."""
+        started, now = thread_time(), math.inf if page.is_final else monotonic()
+        self._parts = page.parts(self._parts, self._reader, version=self.changes.version + 1, now=now)
         return thread_time() - started
 
 
@@ -120,22 +99,7 @@ class Feeds:
         self.arena = arena
         self.viewers = 0
         """Sockets that are open."""
-        self.standings = SharedValues[int, Standings](kept=0)
-        """By tournament: those that are being loaded."""
-        self.podiums = SharedValues[tuple[int, int], list[tournament_pb.Standing]](kept=200)
-        """By tournament that is over, and number of games."""
-        self.figures = SharedValues[tuple[int, int], Stats](kept=16)
-        """By tournament, and number of games or moment."""
-        self.notes = SharedValues[int, RecordNotes](kept=1000)
-        """By match."""
-        self.pictures = SharedValues[int, bytes](kept=64)
-        """By finished match; each takes some 60 kB."""
-        self.html = SharedValues[Hashable, bytes](kept=32)
-        """By page that changes no more, and its address and language: the page, compressed."""
-        self.analyses = Background[Json]("analyses", kept=ANALYSES_KEPT)
-        """By match."""
-        self.statistics = Background[Mapping[Any, Any]]("statistics of games", kept=64)
-        """By matches, and perhaps a bot: what follows from what was bought in them."""
+        self.cache = PageCache(arena.gate.charge)
         self.purchases = Purchases()
         self._pages: dict[Hashable, LivePage] = {}
         # One, as Python runs one at a time anyway, and each more would make the event loop wait longer.
@@ -155,32 +119,43 @@ class Feeds:
         self._thread.shutdown(wait=False, cancel_futures=True)
 
     @asynccontextmanager
-    async def live_page(self, key: Hashable, make: MakePage, reader: Reader) -> AsyncIterator[LivePage]:
+    async def live_page(self, key: Hashable, make: NextPage, reader: Reader) -> AsyncIterator[LivePage]:
         """Give a page that is kept current while the context lasts, shared by all with the same key."""
-        page = self._pages.get(key)
+        page, viewer = self._pages.get(key), principal()
         if page is None:
-            page = self._pages[key] = LivePage(make, reader, principal().caller)
+            page = self._pages[key] = LivePage(make, reader)
             page.changes.follow(self._keep_current(page))
-        page.viewers += 1
+        page.viewers.append(viewer)
         try:
             yield page
         finally:
-            page.viewers -= 1
+            page.viewers.remove(viewer)
             if not page.viewers:
                 page.changes.cancel()
                 del self._pages[key]
 
     async def _keep_current(self, page: LivePage) -> None:
-        """Make a page again and again, to its last version."""
+        """Make a page again and again, to its last version; who pays for it asks for what it shows."""
         while True:
+            payer, _ = self.payer_of(page)
+            principal_variable.set(payer)
             if await page.update(self.in_thread):
                 return
-            await asyncio.sleep(self.pause_of(page))
+            _, pause = self.payer_of(page)
+            await asyncio.sleep(max(self.interval(PAGE_SECONDS), pause))
 
-    def pause_of(self, page: LivePage) -> float:
-        """Return the seconds until a page is made again: all pages of its caller share what they may cost."""
-        pause = sum(other.pause for other in self._pages.values() if other.caller == page.caller)
-        return max(self.interval(PAGE_SECONDS), pause)
+    def payer_of(self, page: LivePage) -> tuple[Principal, float]:
+        """Return who pays for a page, and the seconds until it is made again.
+
+        All pages that a caller looks at share what they may cost. The viewer who has the fewest others to pay
+        for pays for this one, so that no viewer slows it down for the others.
+        """
+        loads = defaultdict[str, float](float)
+        for other in self._pages.values():
+            for caller in {viewer.caller for viewer in other.viewers}:
+                loads[caller] += other.pause
+        payer = min(page.viewers, key=lambda viewer: loads[viewer.caller])
+        return payer, loads[payer.caller]
 
 
 class Ply(NamedTuple):
@@ -236,7 +211,7 @@ def packed_response(request: Request, content: bytes, media_type: str) -> Respon
     return Response(content, media_type=media_type, headers=headers | {"content-encoding": "gzip"})
 
 
-async def loaded(request: Request, value: Awaitable[_T]) -> _T | None:
+async def within_page_time(request: Request, value: Awaitable[_T]) -> _T | None:
     """Return what may take seconds to load; None if it does, and the page can follow.
 
     What makes the value has to go on when it is no longer awaited, as `SharedValues` do.
@@ -249,31 +224,13 @@ async def loaded(request: Request, value: Awaitable[_T]) -> _T | None:
         return None
 
 
-async def follow_page(
-    socket: WebSocket, feeds: Feeds, *, key: Hashable, make: MakePage, reader: Reader
-) -> None:
-    """Send the parts of a page that change, until nothing changes any more or the viewer leaves.
-
-    A viewer that reads slowly gets the latest state of what it missed, and nothing between.
-    """
-
-    async def send_parts() -> None:
-        version = 0
-        async with feeds.live_page(key, make, reader) as page:
-            async for _ in page.changes.values():
-                message, version = page.message(version), page.changes.version
-                await socket.send_text(message)
-
-    await while_connected(socket, send_parts(), feeds)
-
-
-async def follow_match(
-    socket: WebSocket, feeds: Feeds, watched: Broadcast[WatchedMatch], language: Language
-) -> None:
+async def follow_match(feeds: Feeds, socket: WebSocket) -> None:
     """Send the positions of a match from the one that the viewer names, and its end.
 
     A viewer that reads slowly gets all that came meanwhile at once.
     """
+    _, watched = await feeds.arena.matches.watch(socket.path_params["match_id"])
+    language = language_of(socket)
 
     async def send_plies() -> None:
         position = first_ply(socket)

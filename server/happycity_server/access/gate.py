@@ -19,11 +19,11 @@ from happycity.runtime.fair_share import FairShare
 from happycity.runtime.rates import TokenBuckets
 from happycity.runtime.tokens import Role, Token, TokenError
 from happycity_server.access.roles import (
-    EVERYBODY,
+    ANYONE,
     ROLES,
     Principal,
+    PublicRole,
     Roles,
-    Visitor,
     principal,
     principal_variable,
     require,
@@ -68,7 +68,7 @@ class Authenticator:
         self.is_open = tokens is None if is_open is None else is_open
         """Whether every caller may do everything."""
         self.now = now
-        self.public: Roles = frozenset({Visitor.PUBLIC} if public else ())
+        self.public: Roles = frozenset({PublicRole.PUBLIC} if public else ())
         """What every caller may do, also one without a token."""
         self.own = dict(own or {})
         """Callers by tokens of this process alone, in clear; programs that it starts later are added."""
@@ -174,7 +174,7 @@ class _OpenStream:
         self.scope.reschedule(asyncio.get_running_loop().time())
 
 
-Places = FairShare[_OpenStream]
+StreamPlaces = FairShare[_OpenStream]
 """Of streams that all callers share."""
 
 
@@ -235,8 +235,8 @@ class Gate:
         `clear` is the token that the caller shows, if any.
         """
         needed = ROLES.get(method)
-        if needed is EVERYBODY:
-            return self.admit_anybody(address)
+        if needed is ANYONE:
+            return self.admit_anonymous(address)
         try:
             caller = self.authenticator.identify(clear, address)
         except ApiError:
@@ -253,7 +253,7 @@ class Gate:
         """Count something that costs as much as some calls for the caller that was admitted."""
         self._rates.take(principal().caller, calls)
 
-    def admit_anybody(self, address: str) -> Principal:
+    def admit_anonymous(self, address: str) -> Principal:
         """Return the caller of something that needs no token; only the rate is limited."""
         caller = Principal(network_of(address), frozenset())
         principal_variable.set(caller)
@@ -261,7 +261,7 @@ class Gate:
         return caller
 
     @asynccontextmanager
-    async def stream(self, caller: Principal, places: Places | None = None) -> AsyncIterator[None]:
+    async def stream(self, caller: Principal, places: StreamPlaces | None = None) -> AsyncIterator[None]:
         """Count a stream of a caller while the context lasts, and end it when its token is revoked.
 
         It takes one of `places`, if they are given, perhaps that of another caller.

@@ -18,7 +18,7 @@ from happycity.runtime.addresses import address_of_peer
 from happycity.wire.status import STATUS_METADATA, encode_status
 from happycity_server.access.gate import Gate
 from happycity_server.access.requests import Requests
-from happycity_server.access.roles import EVERYBODY, LONG_CALLS, ROLES
+from happycity_server.access.roles import ANYONE, LONG_CALLS, ROLES
 from happycity_server.broadcast import BroadcastError
 from happycity_server.errors import ApiError, Reason
 from happycity_tournament.play.progress import TournamentFinishedError
@@ -76,7 +76,7 @@ class AccessInterceptor(grpc.aio.ServerInterceptor):
         async with self._gate.stream(caller) if is_stream else nullcontext():
             if not handler.request_streaming:
                 requests = await _read_request(context)
-            elif ROLES[details.method] is EVERYBODY:
+            elif ROLES[details.method] is ANYONE:
                 requests = self._charged(requests)
             calls = handler.unary_unary, handler.unary_stream, handler.stream_unary, handler.stream_stream
             method: Any = next(filter(None, calls))

@@ -16,17 +16,17 @@ MAX_REQUEST_ID = 64
 """Characters of a request id."""
 
 
-class Visitor(Enum):
+class PublicRole(Enum):
     """What a caller may do without a token."""
 
     PUBLIC = "public"
     """Look at results and finished games, where the server is run with --public."""
 
 
-Roles = frozenset[Role | Visitor]
+Roles = frozenset[Role | PublicRole]
 MEMBERS: Roles = frozenset({Role.BOT, Role.OBSERVER, Role.ORGANISER})
 """Who may look at what bots may see."""
-READERS: Roles = MEMBERS | {Visitor.PUBLIC}
+READERS: Roles = MEMBERS | {PublicRole.PUBLIC}
 """Who may look at what bots may see, of which the services show the public a part."""
 _BOTS = frozenset({Role.BOT})
 _ORGANISERS = frozenset({Role.ORGANISER})
@@ -34,7 +34,7 @@ _PLAYERS = _BOTS | _ORGANISERS
 WATCHERS = frozenset({Role.OBSERVER, Role.ORGANISER})
 """Who may watch a running match: a bot would see in it how the deal goes that it plays itself."""
 _VIEWERS = {Role.BOT: Viewer.BOT, Role.OBSERVER: Viewer.OBSERVER, Role.ORGANISER: Viewer.ORGANISER}
-EVERYBODY: Roles = frozenset()
+ANYONE: Roles = frozenset()
 """In `ROLES`: nobody needs a token."""
 
 CONTRACT: Mapping[str, Mapping[str, Roles]] = {
@@ -78,7 +78,7 @@ CONTRACT: Mapping[str, Mapping[str, Roles]] = {
         "ListActs": READERS,
     },
     "happycity.access.v1beta1.AccessService": {
-        "Join": EVERYBODY,  # the invitation proves who calls
+        "Join": ANYONE,  # the invitation proves who calls
         "ListTokens": _BOTS,  # of their own owner
         "RenewToken": _BOTS,  # of their own owner
         "RevokeToken": _BOTS,  # likewise
@@ -94,7 +94,7 @@ CONTRACT: Mapping[str, Mapping[str, Roles]] = {
         "WithdrawSubmission": _PLAYERS,  # likewise
     },
     "happycity.model.v1beta1.ModelService": {"ApplyMoves": _PLAYERS, "Rollout": _PLAYERS},
-    "happycity.v1.CatalogueService": {"GetCatalogue": EVERYBODY},
+    "happycity.v1.CatalogueService": {"GetCatalogue": ANYONE},
 }
 """The roles that may call each method of the contract, by service."""
 LONG_CALLS = frozenset({"/happycity.v1.MatchService/WaitMatch"})
@@ -105,8 +105,8 @@ SECRET_ANSWERS = frozenset(
 """Methods whose answers are stored nowhere; their service makes the same secrets for a repeated call."""
 _INTERNAL = {"happycity.worker.v1.WorkerService": {"Work": frozenset({Role.WORKER})}}
 _GRPC_SERVICES = {
-    "grpc.health.v1.Health": dict.fromkeys(("Check", "List", "Watch"), EVERYBODY),
-    "grpc.reflection.v1alpha.ServerReflection": {"ServerReflectionInfo": EVERYBODY},
+    "grpc.health.v1.Health": dict.fromkeys(("Check", "List", "Watch"), ANYONE),
+    "grpc.reflection.v1alpha.ServerReflection": {"ServerReflectionInfo": ANYONE},
 }
 
 ROLES: Mapping[str, Roles] = {
@@ -208,7 +208,7 @@ def require(roles: Roles) -> None:
     own = caller.roles
     if roles & own:
         return
-    if own == {Visitor.PUBLIC}:
+    if own == {PublicRole.PUBLIC}:
         require_token("this call")
     held, needed = (
         ",".join(sorted(role.value for role in some if isinstance(role, Role))) for some in (own, roles)

@@ -23,7 +23,7 @@ from happycity.wire.match import (
     void_reason_number,
 )
 from happycity.wire.messages import config_message
-from happycity_server.access.roles import READERS, WATCHERS, Visitor, principal, require, viewer
+from happycity_server.access.roles import READERS, WATCHERS, PublicRole, principal, require, viewer
 from happycity_server.api.paging import ListQuery, entry_of, message_of, timestamp_or_none
 from happycity_server.broadcast import Broadcast
 from happycity_server.errors import ApiError, Reason, invalid, too_many, within
@@ -239,7 +239,7 @@ def _sight(match: OpenMatch) -> Sight:
         viewer(),
         practice=match.spec.practice,
         own=_is_own(match.bots),
-        shown=match.spec.own_deal and Visitor.PUBLIC in principal().roles,
+        shown=match.spec.own_deal and PublicRole.PUBLIC in principal().roles,
     )
 
 

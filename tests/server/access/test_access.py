@@ -21,7 +21,7 @@ from happycity.v1 import match_pb2
 from happycity.v1 import play_service_pb2 as play
 from happycity.v1.play_service_pb2_grpc import PlayServiceStub
 from happycity_server.access.gate import Authenticator
-from happycity_server.access.roles import ROLES, Visitor
+from happycity_server.access.roles import ROLES, PublicRole
 from happycity_server.access.token_file import revoke_token
 from happycity_server.app import Clocks
 
@@ -31,10 +31,12 @@ GET_MATCH = "/happycity.v1.MatchService/GetMatch"
 STREAMS_PER_TOKEN = 3
 
 
-def _expected() -> Iterator[tuple[str, set[Role | Visitor] | None]]:
+def _expected() -> Iterator[tuple[str, set[Role | PublicRole] | None]]:
     for line in Path(__file__).with_name("roles.txt").read_text().splitlines():
         path, *words = line.split()
-        roles = {Visitor(word) if word == "public" else Role(word) for word in words if word != "everybody"}
+        roles = {
+            PublicRole(word) if word == "public" else Role(word) for word in words if word != "everybody"
+        }
         yield path, roles or None
 
 
@@ -109,7 +111,7 @@ async def test_every_method_has_roles(guarded: Guarded) -> None:
 async def test_roles_may_call_what_the_table_says(guarded: Guarded, *, public: bool) -> None:
     """Each method is tried with no token, a wrong one, and a token of each role; the public has no token."""
     for path, allowed in EXPECTED.items():
-        is_public = public and allowed is not None and Visitor.PUBLIC in allowed
+        is_public = public and allowed is not None and PublicRole.PUBLIC in allowed
         for metadata in ((), h.bearer("hc_00000000_wrong")):
             outcome = await h.called(guarded.channel, path, metadata)
             is_refused = allowed is not None and not (is_public and not metadata)

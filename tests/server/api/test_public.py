@@ -18,7 +18,7 @@ from happycity.runtime.transport import Access
 from happycity.tournament.v1beta1 import tournament_service_pb2 as tournament_pb
 from happycity.v1 import match_pb2
 from happycity.v1 import play_service_pb2 as play
-from happycity_server.access.roles import ROLES, Visitor
+from happycity_server.access.roles import ROLES, PublicRole
 
 BOTS = ("anna", "ben")
 
@@ -177,7 +177,7 @@ async def test_public_gets_nothing_of_owners(public: Public) -> None:
         while not (await public.ladder.ListLadderDeals()).deals:
             pass
         path = {
-            method.rpartition("/")[2]: method for method, roles in ROLES.items() if Visitor.PUBLIC in roles
+            method.rpartition("/")[2]: method for method, roles in ROLES.items() if PublicRole.PUBLIC in roles
         }
         assert "ListChallenges" not in path
         by_bot = await public.ladder.GetLadderBot(h.bearer(public.tokens["anna"]), bot="anna")

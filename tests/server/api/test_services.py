@@ -19,7 +19,7 @@ from tests.server.harness import HOSTING, Outcome, called, end_of, method_named,
 from happycity import CARDS
 from happycity.v1 import catalogue_service_pb2
 from happycity.v1.catalogue_service_pb2_grpc import CatalogueServiceStub
-from happycity_server.access.roles import CONTRACT, EVERYBODY, ROLES
+from happycity_server.access.roles import ANYONE, CONTRACT, ROLES
 from happycity_server.app import run_server
 from happycity_server.errors import ApiError, ListenError, Reason
 
@@ -71,7 +71,7 @@ async def test_calls_are_checked_before_their_message_is_read(tmp_path: Path) ->
         "sandbox": "true {socket} {folder} {command}",
     }  # never run
     async with serving(tmp_path, tokens=tokens, **hosting) as (_, channel):
-        guarded = [path for path, needed in ROLES.items() if needed is not EVERYBODY]
+        guarded = [path for path, needed in ROLES.items() if needed is not ANYONE]
         ended = await asyncio.gather(*(called_without_message(channel, path) for path in guarded))
         assert {end.reason for end in ended} == {"UNAUTHENTICATED"}
         assert len(ended) > 15

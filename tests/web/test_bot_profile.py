@@ -13,7 +13,7 @@ from happycity.records.replay import replay
 from happycity.v1 import match_pb2
 from happycity.v1 import match_service_pb2 as match_pb
 from happycity.wire.messages import config_message
-from happycity_web.characters import ROUNDS, character_of
+from happycity_web.bot_profile import ROUNDS, bot_profile_of
 from happycity_web.purchases import purchases_of
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -58,7 +58,7 @@ async def test_figures_of_cards_and_opponents() -> None:
         2: [(1, "house", 4), (0, "bank", 1), (1, "school", 12)],
         1: [(0, "school", 1), (1, "house", 1)],
     }
-    shown = character_of("anna", games, bought)
+    shown = bot_profile_of("anna", games, bought)
     figures = {entry.card: entry for entry in shown["card_figures"]}
     assert set(figures) == {"house", "school"}
     assert figures["house"][1:] == (2, 1, 1.0, pytest.approx(1 / 3), [(1, 1), (1, 0), (0, 0), (0, 0)])

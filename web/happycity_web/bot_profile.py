@@ -6,25 +6,27 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
+from time import monotonic
 from typing import Any, NamedTuple
 
-from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from happycity.match import check_bot_spelling
 from happycity.v1 import match_pb2
 from happycity.v1 import match_service_pb2 as match_pb
+from happycity_server.access.roles import principal
 from happycity_server.errors import ApiError
 from happycity_tournament.client.connection import listed_game
 from happycity_tournament.standings.stats import GameTable, Stats
+from happycity_web.cache import Kind
 from happycity_web.games import GAMES_SEARCHED, search, statistics
 from happycity_web.home import BOTS_SHOWN
 from happycity_web.ladder import ladder_values
 from happycity_web.purchases import Purchase
 from happycity_web.query import Query
-from happycity_web.render import Page, language_of
+from happycity_web.render import NoSuchPageError, Page, language_of
 from happycity_web.tournaments import newest_tournaments
-from happycity_web.watch import Feeds, loaded
+from happycity_web.watch import Feeds, within_page_time
 
 GAMES_COUNTED = 500
 """Games of a bot that are counted, the newest ones."""
@@ -33,6 +35,11 @@ ROUNDS = ((1, 3), (4, 6), (7, 9), (10, 99))
 FAVOURITES = 5
 GAMES_SHOWN = 10
 _PAGE = 200
+_MOST_PAGES = GAMES_SEARCHED // _PAGE
+GAMES_SECONDS = 10.0
+"""How long the list of a bot's games is shown before it is read again."""
+_GAMES = Kind[list[match_pb.Match]]("games of bots", kept=16)
+"""By who may see them, bot, and moment."""
 _COMPUTED = ("results", "competitions", "meetings", "favourites", "card_figures")
 
 
@@ -52,7 +59,7 @@ class CardFigures(NamedTuple):
     """By the rounds of `ROUNDS` in which it was bought first: seats, and first places in these."""
 
 
-class _Seat(NamedTuple):
+class _SeatCards(NamedTuple):
     """A seat of a game."""
 
     first: bool
@@ -60,10 +67,12 @@ class _Seat(NamedTuple):
     """By card that it bought or took, the round in which it did first."""
 
 
-async def character_page(feeds: Feeds, request: Request, _query: Query) -> Page:
+async def bot_profile_page(feeds: Feeds, request: Request, _query: Query) -> Page:
     """Show a bot over all its games that count: no practice, and none whose deal is still in play."""
     bot, arena = check_bot_spelling(request.path_params["bot"]), feeds.arena
-    games, ladder, boards = await _games(feeds, bot), None, {}
+    key = principal().own_bot, principal().roles, bot, monotonic() // GAMES_SECONDS
+    games = await feeds.cache.get(_GAMES, key, partial(_games, feeds, bot), calls=_MOST_PAGES - 1)
+    ladder, boards = None, {}
     if arena.ladder.keeps_ladder:
         boards = (await ladder_values(feeds))["boards"]
         with suppress(ApiError):  # it isn't in the ladder
@@ -75,12 +84,14 @@ async def character_page(feeds: Feeds, request: Request, _query: Query) -> Page:
     infos += [entry.info for entry in connected.bots if entry.name == bot]
     if not (games or infos):
         text = language_of(request).texts.gettext("There is no bot %(bot)s.")
-        raise HTTPException(404, text % {"bot": bot})
+        raise NoSuchPageError(text % {"bot": bot})
     ids = [game.match_id for game in games]
-    character = await loaded(request, statistics(feeds, ids, bot, make=partial(character_of, bot, games)))
+    profile = await within_page_time(
+        request, statistics(feeds, ids, bot, make=partial(bot_profile_of, bot, games))
+    )
     values = {
         **dict.fromkeys(_COMPUTED),
-        **(character or {}),
+        **(profile or {}),
         "bot": bot,
         "info": infos[0] if infos else None,
         "counted": len(games),
@@ -89,10 +100,10 @@ async def character_page(feeds: Feeds, request: Request, _query: Query) -> Page:
         "tournaments": {one.tournament_id: one.config.title for one in tournaments},
         "games": games[:GAMES_SHOWN],
         "spans": ROUNDS,
-        "is_loading": character is None,
+        "is_loading": profile is None,
     }
     shown = ("bot", "info", "counted", *_COMPUTED, "ladder", "tournaments", "games")
-    return Page("character.html", values, shown, is_final=character is not None)
+    return Page("bot_profile.html", values, shown, is_final=profile is not None)
 
 
 async def _games(feeds: Feeds, bot: str) -> list[match_pb.Match]:
@@ -105,15 +116,15 @@ async def _games(feeds: Feeds, bot: str) -> list[match_pb.Match]:
         counted = [game for game in page.matches if game.watchable and not game.practice]
         return counted, page.next_page_token
 
-    found, _ = await search(feeds, ask, "", most=GAMES_COUNTED, pages=GAMES_SEARCHED // _PAGE)
+    found, _ = await search(feeds, ask, "", most=GAMES_COUNTED, pages=_MOST_PAGES, calls=0)
     return found[:GAMES_COUNTED]
 
 
-def character_of(
+def bot_profile_of(
     bot: str, games: Sequence[match_pb.Match], purchases: Mapping[int, Sequence[Purchase]]
 ) -> dict[str, Any]:
     """Return what games of a bot show, by the names of `_COMPUTED`; purchases are by match."""
-    own, others = list[_Seat](), list[_Seat]()
+    own, others = list[_SeatCards](), list[_SeatCards]()
     for game in games:
         for name, seat in _seats(game, purchases.get(game.match_id, ())):
             (own if name == bot else others).append(seat)
@@ -144,7 +155,7 @@ def _figures(bot: str, games: Sequence[match_pb.Match]) -> Stats:
     return columns.stats()
 
 
-def _seats(game: match_pb.Match, purchases: Sequence[Purchase]) -> Iterator[tuple[str, _Seat]]:
+def _seats(game: match_pb.Match, purchases: Sequence[Purchase]) -> Iterator[tuple[str, _SeatCards]]:
     """Yield the seats of a game that were not forfeited, as then others played them, with their bots."""
     for number, (bot, result) in enumerate(zip(game.bots, game.result.seats, strict=True)):
         bought: dict[str, int] = {}
@@ -152,10 +163,10 @@ def _seats(game: match_pb.Match, purchases: Sequence[Purchase]) -> Iterator[tupl
             if seat == number:
                 bought.setdefault(card, round_number)
         if bought and result.ending == match_pb2.ENDING_FINISHED:
-            yield bot, _Seat(result.place == 1, bought)
+            yield bot, _SeatCards(result.place == 1, bought)
 
 
-def _card(card: str, own: Sequence[_Seat], others: Sequence[_Seat]) -> CardFigures:
+def _card(card: str, own: Sequence[_SeatCards], others: Sequence[_SeatCards]) -> CardFigures:
     with_it = [seat for seat in own if card in seat.bought]
     spans = [[seat.first for seat in with_it if first <= seat.bought[card] <= last] for first, last in ROUNDS]
     return CardFigures(
