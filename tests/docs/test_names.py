@@ -11,9 +11,6 @@ from tools import ROOT
 PRODUCT = ("game", "evaluation", "server", "tournament", "ladder", "clients", "viewer", "web")
 _CLASS = re.compile(r"^ *class (\w+)[(:]", re.MULTILINE)
 
-TWICE = {"ListQuery", "Snapshot"}
-"""Names that two classes have still: each is to be given to one of them."""
-
 
 def _modules() -> list[Path]:
     """Return the modules of the product's packages."""
@@ -28,4 +25,4 @@ def test_two_classes_never_have_one_name() -> None:
         for name in _CLASS.findall(path.read_text("utf-8")):
             places[name].append(str(path.relative_to(ROOT)))
     assert len(places) > 500
-    assert {name: found for name, found in places.items() if len(found) > 1 and name not in TWICE} == {}
+    assert {name: found for name, found in places.items() if len(found) > 1} == {}
