@@ -13,8 +13,9 @@ _CLASS = re.compile(r"^ *class (\w+)[(:]", re.MULTILINE)
 
 
 def _modules() -> list[Path]:
-    """Return the modules of the product's packages."""
-    found = (path for folder in PRODUCT for path in ROOT.glob(f"{folder}/**/happycity*/**/*.py"))
+    """Return the modules of the product's packages, and of tools."""
+    found = [path for folder in PRODUCT for path in ROOT.glob(f"{folder}/**/happycity*/**/*.py")]
+    found += ROOT.glob("tools/**/*.py")
     return [path for path in found if not path.name.endswith(("_pb2.py", "_pb2_grpc.py"))]
 
 

@@ -80,7 +80,7 @@ class LightBot:
         return pb.PlayRequest(answers=answers, pong=pong) if answers or pong else None
 
 
-class Viewer:
+class PageFollower:
     """A WebSocket that counts what comes, or that does not read any more after the handshake."""
 
     def __init__(self, *, reads: bool) -> None:
@@ -121,7 +121,7 @@ async def bots(address: str, *names: str) -> None:
 async def viewers(page: str, count: str, deaf: str) -> None:
     """Follow a page by many connections until a line comes; `deaf` of them never read."""
     url = page.replace("http", "ws", 1)
-    crowd = [Viewer(reads=number >= int(deaf)) for number in range(int(count))]
+    crowd = [PageFollower(reads=number >= int(deaf)) for number in range(int(count))]
     await _hold(lambda viewer: viewer.connect(url), crowd)
     say(bytes=sum(viewer.bytes for viewer in crowd))
 

@@ -58,7 +58,7 @@ class World:
 
 
 @dataclass
-class Bot:
+class SimulatedBot:
     """A bot and its present version."""
 
     elo: float
@@ -71,7 +71,7 @@ class Bot:
 
 
 @dataclass
-class Measured:
+class SimulatedYear:
     """What ratings said, week by week, and what was true."""
 
     errors: list[float] = field(default_factory=list)
@@ -97,30 +97,30 @@ class Simulation:
 
     def __init__(self, world: World, *, seed: int) -> None:
         self.world = world
-        self.measured = Measured()
+        self.measured = SimulatedYear()
         board = Board(players=world.players)
         self._config = LadderConfig(boards=(board,), anchor_elo=0.0)
         self.beliefs = Beliefs(world.players, self._config)
         self._board = board.name
         self._rng, self._lot = np.random.default_rng(seed), random.Random(seed)
         self._bots = list(self._make_bots())
-        self._by_version: dict[int, Bot] = {}
+        self._by_version: dict[int, SimulatedBot] = {}
         self._playing: list[tuple[int, ...]] = []
         self._hops = 0
         self._finished = 0
 
-    def _make_bots(self) -> Iterator[Bot]:
+    def _make_bots(self) -> Iterator[SimulatedBot]:
         world = self.world
         for elo in (0.0, *world.house):
-            yield Bot(elo, house=True, drifts=False)
+            yield SimulatedBot(elo, house=True, drifts=False)
         for elo in self._rng.normal(world.mean, world.spread, world.guests).tolist():
-            yield Bot(elo)
+            yield SimulatedBot(elo)
         if world.hopper is not None:
-            yield Bot(0.0, drifts=False)
+            yield SimulatedBot(0.0, drifts=False)
         if world.newcomer is not None:
-            yield Bot(world.newcomer, drifts=False, arrival=world.weeks * WEEK / 2)
+            yield SimulatedBot(world.newcomer, drifts=False, arrival=world.weeks * WEEK / 2)
 
-    def run(self) -> Measured:
+    def run(self) -> SimulatedYear:
         """Simulate all weeks."""
         world = self.world
         ticks = round(world.weeks * WEEK / _TICK)
@@ -160,7 +160,7 @@ class Simulation:
                 self._hops += 1
                 self._bring(hopper, now)
 
-    def _bring(self, bot: Bot, now: float, *, is_anchor: bool = False) -> None:
+    def _bring(self, bot: SimulatedBot, now: float, *, is_anchor: bool = False) -> None:
         before, bot.version = bot.version or None, len(self._by_version) + 1
         self._by_version[bot.version] = bot
         bot.waiting_since = now
@@ -267,7 +267,7 @@ HOPPER = World(guests=8, house=HOUSE, weeks=8.0, deals=100.0, hopper=50)
 MANY = World(guests=1000, house=HOUSE, weeks=2.5, deals=30.0, version_days=1e9)
 
 
-def intervals(title: str, measured: Sequence[Measured]) -> str:
+def intervals(title: str, measured: Sequence[SimulatedYear]) -> str:
     """Return a line of how intervals held, in all worlds together."""
     errors, stated = (
         np.concatenate([getattr(each, name) for each in measured]) for name in ("errors", "stated")
@@ -283,7 +283,7 @@ def intervals(title: str, measured: Sequence[Measured]) -> str:
     return f"{text}; {1e3 * seconds:.2f} ms a deal"
 
 
-def simulated(world: World, seeds: int) -> list[Measured]:
+def simulated(world: World, seeds: int) -> list[SimulatedYear]:
     """Simulate a world some times."""
     return [Simulation(world, seed=seed).run() for seed in range(seeds)]
 

@@ -99,7 +99,7 @@ class Span(NamedTuple):
 
 
 @dataclass
-class Outcome:
+class SoakOutcome:
     """What was measured in a soak."""
 
     bots: int
@@ -228,7 +228,7 @@ def soak(given: argparse.Namespace, folder: Path, stack: ExitStack) -> None:
     names = [f"soak{number}" for number in range(given.bots)]
     crowds = [server.crowd("bots", server.address, *names[first::PROCESSES]) for first in range(PROCESSES)]
     connected = sum(read_line(crowd)["connected"] for crowd in crowds)
-    outcome = Outcome(bots=connected, warm_up=given.warm_up, empty=empty, full=server.sample().rss)
+    outcome = SoakOutcome(bots=connected, warm_up=given.warm_up, empty=empty, full=server.sample().rss)
     games = max(1, given.games // TOURNAMENTS)
     ids = [
         server.create(names[number::TOURNAMENTS], seats=5, concurrency=games, seed=number)

@@ -36,7 +36,7 @@ CONTENDERS: dict[str, BotFactory] = {**BOTS, "network": partial(ChampionBot, bud
 TESTS = 400
 
 
-class Score(NamedTuple):
+class ScoreWithLuck(NamedTuple):
     """How the first bot did in a game, or in the two games of a deal."""
 
     won: float
@@ -47,14 +47,14 @@ class Score(NamedTuple):
     """CPU time that the luck took to compute."""
 
 
-def play_deal(deal: Deal, pair: Sequence[BotFactory], evaluator: Evaluator) -> Score:
+def play_deal(deal: Deal, pair: Sequence[BotFactory], evaluator: Evaluator) -> ScoreWithLuck:
     """Play a deal twice, the seats exchanged."""
     games = [play_game(deal, pair, evaluator, first=first) for first in (0, 1)]
     won, luck, seconds = map(sum, zip(*games, strict=True))
-    return Score(won / 2, luck / 2, seconds)
+    return ScoreWithLuck(won / 2, luck / 2, seconds)
 
 
-def play_game(deal: Deal, pair: Sequence[BotFactory], evaluator: Evaluator, *, first: int) -> Score:
+def play_game(deal: Deal, pair: Sequence[BotFactory], evaluator: Evaluator, *, first: int) -> ScoreWithLuck:
     """Play a deal once; `first` says which bot has seat 0, and the bots take the seats in turn."""
     owners = [(seat + first) % 2 for seat in range(deal.config.players)]
     game, moves = Game(deal), []
@@ -70,7 +70,7 @@ def play_game(deal: Deal, pair: Sequence[BotFactory], evaluator: Evaluator, *, f
     won = sum((ranks[a] < ranks[b]) + (ranks[a] == ranks[b]) / 2 for a in own for b in others)
     luck = sum(gains[seat] for seat in own)  # what seats of one bot win of each other cancels
     pairs = len(own) * len(others)
-    return Score(won / pairs, luck / pairs, seconds)
+    return ScoreWithLuck(won / pairs, luck / pairs, seconds)
 
 
 def variance_ratio(before: NDArray[np.float64], after: NDArray[np.float64]) -> tuple[float, float]:

@@ -25,7 +25,7 @@ from happycity_bots.champion import ChampionBot
 from happycity_bots.halving import TrialBudget
 from happycity_client import Decision
 from happycity_evaluation.evaluator import Evaluator
-from tools.benchmarks.luck import Score, play_game
+from tools.benchmarks.luck import ScoreWithLuck, play_game
 from tools.training.games import BotFactory, chosen, seated
 
 MIXED: tuple[BotFactory, ...] = (partial(ChampionBot, budget=TrialBudget()), PlannerBot, GreedyBot, RandomBot)
@@ -88,7 +88,7 @@ def reliability(mode: Mode, *, games: int, seed: int) -> list[Tenth]:
     return tenths
 
 
-def unbiased(second: BotFactory, config: Config, *, games: int, seed: int) -> list[Score]:
+def unbiased(second: BotFactory, config: Config, *, games: int, seed: int) -> list[ScoreWithLuck]:
     """Return the scores of a greedy bot against a second bot, game by game, each on a deal of its own."""
     evaluator = Evaluator()
     return [

@@ -58,7 +58,7 @@ class Case:
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class SequentialOutcome:
     """The result of a case's runs."""
 
     errors: float
@@ -128,7 +128,7 @@ def cases() -> list[Case]:
     ]
 
 
-def run_tests(case: Case, *, runs: int, seed: int) -> Measured:
+def run_tests(case: Case, *, runs: int, seed: int) -> SequentialOutcome:
     """Run the project's test."""
     rng = np.random.default_rng(seed)
     wrong = blocks = 0
@@ -143,10 +143,10 @@ def run_tests(case: Case, *, runs: int, seed: int) -> Measured:
                 if sprt.add(score) is not Verdict.RUNNING:
                     break
         wrong += sprt.verdict is case.wrong
-    return Measured(wrong / runs, blocks / runs)
+    return SequentialOutcome(wrong / runs, blocks / runs)
 
 
-def run_multinomial_tests(case: Case, *, runs: int, seed: int) -> Measured:
+def run_multinomial_tests(case: Case, *, runs: int, seed: int) -> SequentialOutcome:
     """Run the same test with the exact multinomial ratio, all runs side by side."""
     rng = np.random.default_rng(seed)
     support = np.arange(case.steps + 1) / case.steps
@@ -167,7 +167,7 @@ def run_multinomial_tests(case: Case, *, runs: int, seed: int) -> Measured:
         over = high | low
         blocks += played * int(over.sum())
         counts, chunk = counts[~over], chunk[~over]
-    return Measured(wrong / runs, blocks / runs)
+    return SequentialOutcome(wrong / runs, blocks / runs)
 
 
 def _multinomial_llr(counts: _Floats, support: _Floats, case: Case) -> tuple[_Floats, _Floats]:

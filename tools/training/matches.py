@@ -15,7 +15,7 @@ from happycity_bots.halving import TrialBudget
 from tools.training.games import BotFactory, chosen, seated
 
 
-class Comparison(NamedTuple):
+class MatchComparison(NamedTuple):
     """How one bot did against another."""
 
     elo: float
@@ -51,7 +51,7 @@ class Cost:
         return self.seconds / max(self.decisions, 1)
 
 
-def compare(bot: BotFactory, rival: BotFactory, config: Config, *, deals: int, seed: int) -> Comparison:
+def compare(bot: BotFactory, rival: BotFactory, config: Config, *, deals: int, seed: int) -> MatchComparison:
     """Play each deal twice, the seats alternating between the two bots; count pairs of different bots."""
     scores: list[float] = []
     costs = (Cost(), Cost())
@@ -71,10 +71,10 @@ def compare(bot: BotFactory, rival: BotFactory, config: Config, *, deals: int, s
     spread = (sum((score - mean) ** 2 for score in scores) / (deals - 1) / deals) ** 0.5
     seconds = (costs[0].mean, costs[1].mean)
     if mean in (0, 1):
-        return Comparison(math.copysign(math.inf, mean - 0.5), math.inf, deals, seconds)
+        return MatchComparison(math.copysign(math.inf, mean - 0.5), math.inf, deals, seconds)
     slope = 400 / math.log(10) / (mean * (1 - mean))
     elo = 400 * math.log10(mean / (1 - mean))
-    return Comparison(elo, 1.96 * spread * slope, deals, seconds)
+    return MatchComparison(elo, 1.96 * spread * slope, deals, seconds)
 
 
 def _play(

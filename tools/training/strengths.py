@@ -12,7 +12,7 @@ from happycity_bots import BOTS, PlannerBot
 from happycity_bots.champion import ChampionBot
 from happycity_bots.halving import TrialBudget
 from tools.training.games import BotFactory
-from tools.training.matches import Comparison, compare
+from tools.training.matches import MatchComparison, compare
 
 CONTENDERS: dict[str, BotFactory] = {
     **BOTS,
@@ -35,7 +35,7 @@ def row(name: str, players: int, *, deals: int) -> str:
     return f"| `{name}` | {players} | {' | '.join(map(_cells, results))} |\n"
 
 
-def _cells(result: Comparison) -> str:
+def _cells(result: MatchComparison) -> str:
     return f"{result.lead} | {result.seconds[0] * 1e3:.2f}"
 
 
