@@ -408,7 +408,8 @@ async def test_what_strangers_send_is_no_error_of_the_server(
                 await asyncio.to_thread(send, url, content, waits=waits)
         async with httpx.AsyncClient(timeout=LIMIT, base_url=url) as client:
             assert (await client.get("/")).status_code == 200
-    assert not [line for line in lines if line["log_level"] not in ("info", "debug")]
+    warned = [line for line in lines if line["log_level"] not in ("info", "debug")]
+    assert not [line for line in warned if line["event"] != "overloaded"]  # the machine may be busy
     assert not caplog.records
 
 

@@ -177,7 +177,10 @@ async def test_each_page_is_also_json(ladder: LadderSite) -> None:
         shown = await ladder.until("/ladder", lambda shown: "deals_running" not in shown["ladder"])
         lines = shown["leaderboard"]["lines"]
         home = (await client.get("/index.json")).json()
-        assert home["leaders"] == lines[:5]
+        named = [
+            [(one["version"], one.get("rank")) for one in shown] for shown in (home["leaders"], lines[:5])
+        ]
+        assert named[0] == named[1]  # ratings grow older between two requests
         assert home["ladder"]["name"] == "City ladder"
         assert {"anna", "bob"} <= {line["version"]["bot"] for line in lines}
 
