@@ -7,22 +7,25 @@ import gc
 import json
 import sys
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import (
     AbstractAsyncContextManager,
     AbstractContextManager,
     AsyncExitStack,
     asynccontextmanager,
+    contextmanager,
     nullcontext,
 )
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import structlog
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
+from happycity import ConfigError
 from happycity.access.v1beta1.access_service_pb2_grpc import add_AccessServiceServicer_to_server
 from happycity.hosting.v1beta1.hosting_service_pb2_grpc import add_HostingServiceServicer_to_server
 from happycity.ladder.v1beta1.ladder_service_pb2_grpc import add_LadderServiceServicer_to_server
@@ -54,7 +57,9 @@ from happycity_server.places.deals import DealsInPlay
 from happycity_server.places.places import Places
 from happycity_server.places.protocol import WorkerService
 from happycity_server.play.clock import FairClock, UnixClock
+from happycity_server.play.events import Events
 from happycity_server.play.lobby import SWEEP_SECONDS, Lobby
+from happycity_server.play.session import Session
 from happycity_server.process.listening import (
     BotServer,
     CertificateFiles,
@@ -73,7 +78,6 @@ from happycity_server.process.programs import (
     worker_programs,
 )
 from happycity_server.tournaments.registry import Tournaments
-from happycity_tournament.games import BotProfile
 from happycity_tournament.lineup import Lineup
 from happycity_tournament.storage.async_store import AsyncStore
 from happycity_tournament.storage.database import StoreError
@@ -81,6 +85,8 @@ from happycity_tournament.storage.store import Store
 
 if TYPE_CHECKING:
     from happycity_server.hosting.service import HostingService
+    from happycity_server.ladder.reader import LadderReader
+    from happycity_tournament.hosted.submissions import Submissions
 
 _log = structlog.get_logger()
 
@@ -122,11 +128,11 @@ async def run_server(
     clocks: Clocks | None = None,
     force: asyncio.Event | None = None,
     lineup: Lineup | None = None,
-    remark: Callable[..., None] = lambda text, **details: None,
+    tell_user: Callable[..., None] = lambda text, **details: None,
 ) -> AsyncIterator[RunningServer]:
     """Serve while the context lasts; at its end matches have their grace time, unless `force` is set.
 
-    Workers start the bots of `lineup`, that of a run. `remark` is that of `WorkerService`.
+    Workers start the bots of `lineup`, that of a run. `tell_user` is that of `WorkerService`.
 
     Raises:
         ConfigError: a certificate or key can't be used, or the pages are not installed.
@@ -137,53 +143,48 @@ async def run_server(
     tokens = tokens_of(settings)
     check_exposure(settings, tokens)
     certificate = certificate_of(settings)
+    clocks = clocks or Clocks()
+    async with _claimed_store(settings) as store, AsyncExitStack() as stack:
+        first_id = await store.read(store.store.next_match_id)
+        parts = _Parts(
+            settings, tokens, store, clocks, lineup or Lineup(), tell_user=tell_user, first_match_id=first_id
+        )
+        address = bind(parts.server.grpc, settings.listen, certificate)
+        metrics = stack.enter_context(_metrics(settings, tokens, parts))
+        private = stack.enter_context(_private_address(settings, parts.server))
+        stack.push_async_callback(parts.stop, force or asyncio.Event())
+        store_lost = asyncio.create_task(_store_lost(store))
+        stack.callback(store_lost.cancel)
+        await parts.start()
+        parts.start_programs(private, address)
+        web = await stack.enter_async_context(_web(settings, parts, certificate))
+        _log_settings(settings, tokens, address, metrics, web)
+        watching = () if certificate is None else (certificate.watch(clocks.wall),)
+        await stack.enter_async_context(running(*watching))
+        yield RunningServer(address=address, metrics=metrics, web=web, store_lost=store_lost)
+    _log.info("stopped")
+
+
+@asynccontextmanager
+async def _claimed_store(settings: ServerSettings) -> AsyncIterator[AsyncStore]:
+    """Open the store, for this server alone, while the context lasts."""
     store = await asyncio.to_thread(Store.create, settings.store)
     try:
         await asyncio.to_thread(store.claim)
         async with AsyncStore(store) as async_store:
-            match_id = await async_store.read(store.next_match_id)
-            components = _Components(
-                settings, tokens, async_store, clocks or Clocks(), lineup or Lineup(), first_match_id=match_id
-            )
-            components.workers.remark = remark
-            address = bind(components.server.grpc, settings.listen, certificate)
-            own, programs = "", Programs(components.workers.note_ended)
-            components.places.lobby.counters.restarts = programs.restarts
-            components.workers.on_silent = programs.kill
-            async with AsyncExitStack() as stack:
-                metrics = None
-                if settings.metrics is not None:
-                    metrics = stack.enter_context(_metrics(settings, tokens, components))
-                hosting = None if components.hosting is None else components.hosting.hosting
-                if settings.house_bots or (settings.workers and settings.ray is None):
-                    private = stack.enter_context(private_address())
-                    own = bind(components.server.grpc, private, None)
-                store_lost = asyncio.create_task(_store_lost(async_store))
-                try:
-                    if hosting is not None:
-                        await hosting.start(programs)
-                    await components.start(resume=settings.resume_tournaments)
-                    for program in bot_programs(settings.house_bots, Lineup(), components.secrets, own):
-                        programs.keep(program)
-                    if settings.ray is not None:
-                        target = Target(settings.worker_address or address, tls=certificate is not None)
-                        own = str(target)
-                    for program in worker_programs(settings, components.worker_token, own):
-                        programs.keep(program)
-                    async with _web(settings, components, certificate) as web:
-                        _log_settings(settings, tokens, address, metrics, web)
-                        watching = () if certificate is None else (certificate.watch(components.clocks.wall),)
-                        await stack.enter_async_context(running(*watching))
-                        yield RunningServer(address=address, metrics=metrics, web=web, store_lost=store_lost)
-                finally:
-                    store_lost.cancel()
-                    stack.push_async_callback(programs.stop)
-                    if hosting is not None:
-                        stack.push_async_callback(hosting.stop)
-                    await components.stop(settings.grace, force or asyncio.Event())
-        _log.info("stopped")
+            yield async_store
     finally:
         store.close()
+
+
+@contextmanager
+def _private_address(settings: ServerSettings, server: BotServer) -> Iterator[str]:
+    """Yield an address for the programs that the server starts on its machine; "" if it starts none there."""
+    if not settings.house_bots and (not settings.workers or settings.ray is not None):
+        yield ""
+        return
+    with private_address() as address:
+        yield bind(server.grpc, address, None)
 
 
 async def _store_lost(store: AsyncStore) -> StoreError:
@@ -196,8 +197,8 @@ async def _store_lost(store: AsyncStore) -> StoreError:
             return error
 
 
-class _Components:
-    """The parts of a server."""
+class _Parts:
+    """The parts of a server, each made of those before it."""
 
     def __init__(
         self,
@@ -207,143 +208,184 @@ class _Components:
         clocks: Clocks,
         lineup: Lineup,
         *,
+        tell_user: Callable[..., None],
         first_match_id: int,
     ) -> None:
-        self.clocks = clocks
-        unix_clock = UnixClock(clocks.wall, clocks.steady)
-        self.secrets = new_secrets(list(settings.house_bots))
-        """What the bots of the house show, by their names."""
-        (self.worker_token,) = new_secrets(["worker"]).values()
-        """What the workers show that this server starts."""
+        self.clocks, self.store, self._settings = clocks, store, settings
+        unix_clock, events = UnixClock(clocks.wall, clocks.steady), Events()
+        # What the bots of the house show, by their names, and the workers that this server starts.
+        self._secrets = new_secrets(list(settings.house_bots))
+        (self._worker_token,) = new_secrets(["worker"]).values()
+
+        # Where matches are played.
         lobby = Lobby(
             FairClock(clocks.steady, tick_seconds=SWEEP_SECONDS),
             unix_clock,
+            events=events,
             limits=settings.session_limits,
             first_match_id=first_match_id,
-            house=self.secrets,
+            house=self._secrets,
         )
-        self.store = store
-        conditions = Conditions(settings=settings.for_workers(), lineup=lineup.json())
-        self.workers = WorkerService(
+        workers = WorkerService(
             unix_clock,
-            conditions,
+            Conditions(settings=settings.for_workers(), lineup=lineup.json()),
+            events=events,
+            tell_user=tell_user,
             bots=(*settings.house_bots, *lineup.started),
             expected=settings.workers if settings.ray is None else 0,
         )
-        self.places = Places(lobby, store, unix_clock, self.workers)
-        deals, self.requests = DealsInPlay(self.places, store), Requests(store, unix_clock)
-        self.tournaments = Tournaments(self.places, store, unix_clock, most_open=settings.open_tournaments)
-        self.server = BotServer(
-            settings,
-            lobby,
-            Authenticator(
-                tokens,
-                now=lambda: datetime.fromtimestamp(clocks.wall(), UTC),
-                own={
-                    **house_callers(self.secrets),
-                    self.worker_token: Principal("own workers", frozenset({Role.WORKER})),
-                },
-                public=settings.public,
-            ),
-            clock=clocks.steady,
-            requests=self.requests,
-        )
+        self.places = Places(lobby, store, unix_clock, workers)
+        self._programs = Programs(lobby.counters, on_worker_end=workers.note_ended)
+        events.worker_silent.append(self._programs.kill)
+
+        # What is played.
         practice = Practice(
             lobby,
             open_per_bot=settings.practice_matches,
             per_hour=settings.practice_matches_per_hour,
             clock=clocks.steady,
         )
-        self.health = HealthService()
-        gate, server = self.server.gate, self.server.grpc
-        bots = BotService(lobby)
-        matches = MatchService(
-            self.places, store, deals, practice, charge=gate.charge, most_open=settings.open_matches
-        )
-        tournaments = TournamentService(self.tournaments, self.places, deals)
-        reader = None
-        if settings.ladder is not None:
-            from happycity_server.ladder.ladder import Ladder  # noqa: PLC0415 - few servers keep one
-            from happycity_server.ladder.reader import LadderReader  # noqa: PLC0415 - likewise
-
-            config = LadderConfig.read(settings.ladder)
-            owner_of = gate.authenticator.owner_of
-            reader = LadderReader(Ladder(config, self.places, store, unix_clock, owner_of=owner_of))
-        self.ladder = None if reader is None else reader.ladder
-        self.hosting = _hosting(settings, self.server, frozenset(self.secrets), self.places, self.tournaments)
-        submissions = None if self.hosting is None else self.hosting.hosting.submissions
-        ladder = LadderService(reader, tokens, submissions)
-        access = AccessService(
-            tokens,
-            house=self.secrets,
-            now=gate.authenticator.now,
-            charge=gate.charge,
-            address=settings.guest_address,
-            ca=settings.guest_ca,
-        )
-        add_AccessServiceServicer_to_server(access, server)
-        add_BotServiceServicer_to_server(bots, server)
-        add_MatchServiceServicer_to_server(matches, server)
-        add_TournamentServiceServicer_to_server(tournaments, server)
-        add_LadderServiceServicer_to_server(ladder, server)
-        add_WorkerServiceServicer_to_server(self.workers, server)
         tables = Tables(lobby, self.places.begin, practice, store, unix_clock)
-        gate.authenticator.person_of = tables.person_of
-        deals.waiting_seeds = tables.waiting_seeds
+        self._submissions = _submissions(settings, tokens)
+        self.tournaments = Tournaments(
+            self.places,
+            store,
+            unix_clock,
+            most_open=settings.open_tournaments,
+            hosted_digest=self._hosted_digest,
+        )
+
+        # Who calls.
+        authenticator = Authenticator(
+            tokens,
+            now=lambda: datetime.fromtimestamp(clocks.wall(), UTC),
+            own={
+                **house_callers(self._secrets),
+                self._worker_token: Principal("own workers", frozenset({Role.WORKER})),
+            },
+            person_by_secret=tables.person_by_secret,
+            public=settings.public,
+        )
+        self._requests = Requests(store, unix_clock)
+        self.server = BotServer(
+            settings,
+            lobby,
+            authenticator,
+            clock=clocks.steady,
+            requests=self._requests,
+            is_hosted=self._is_hosted,
+        )
+        if settings.simulation_workers:
+            events.arrived.append(self._start_model)
+
+        # What is served.
+        reader = _ladder_reader(settings, self.places, store, unix_clock, authenticator)
+        self.ladder = None if reader is None else reader.ladder
+        hosting = _hosting(settings, self._submissions, self.server, workers, self.tournaments)
+        self._hosting = None if hosting is None else hosting.hosting
+        gate, deals = self.server.gate, DealsInPlay(self.places, store, waiting_seeds=tables.waiting_seeds)
         self.arena = Arena(
             gate=gate,
-            requests=self.requests,
-            access=access,
-            bots=bots,
-            matches=matches,
-            tournaments=tournaments,
-            ladder=ladder,
+            requests=self._requests,
+            access=AccessService(
+                tokens,
+                house=self._secrets,
+                now=authenticator.now,
+                charge=gate.charge,
+                address=settings.guest_address,
+                ca=settings.guest_ca,
+            ),
+            bots=BotService(lobby),
+            matches=MatchService(
+                self.places, store, deals, practice, charge=gate.charge, most_open=settings.open_matches
+            ),
+            tournaments=TournamentService(self.tournaments, self.places, deals),
+            ladder=LadderService(reader, tokens, self._submissions),
             tables=tables,
-            hosting=self.hosting,
+            hosting=hosting,
         )
-        absent = {"ModelService": not settings.simulation_workers, "HostingService": self.hosting is None}
-        self.services = tuple(name for name in CONTRACT if not absent.get(name.rpartition(".")[2]))
-        """The services of the contract that are served, by their full names."""
-        if settings.simulation_workers:
-            self.places.arrival_listeners.append(self._start_model)
-        health_pb2_grpc.add_HealthServicer_to_server(self.health, server)
-        described = (*self.services, health.SERVICE_NAME, reflection.SERVICE_NAME)
+        absent = {"ModelService": not settings.simulation_workers, "HostingService": hosting is None}
+        self._services = tuple(name for name in CONTRACT if not absent.get(name.rpartition(".")[2]))
+        self._health = HealthService()
+        self._add_services(workers)
+
+    def _add_services(self, workers: WorkerService) -> None:
+        """Have gRPC serve all services but those that `BotServer` has."""
+        arena, server = self.arena, self.server.grpc
+        add_AccessServiceServicer_to_server(arena.access, server)
+        add_BotServiceServicer_to_server(arena.bots, server)
+        add_MatchServiceServicer_to_server(arena.matches, server)
+        add_TournamentServiceServicer_to_server(arena.tournaments, server)
+        add_LadderServiceServicer_to_server(arena.ladder, server)
+        add_WorkerServiceServicer_to_server(workers, server)
+        if arena.hosting is not None:
+            add_HostingServiceServicer_to_server(arena.hosting, server)
+        health_pb2_grpc.add_HealthServicer_to_server(self._health, server)
+        described = (*self._services, health.SERVICE_NAME, reflection.SERVICE_NAME)
         reflection.enable_server_reflection(described, server)
 
-    async def start(self, *, resume: bool) -> None:
-        if resume:
+    def _hosted_digest(self, bot: str) -> str:
+        """Return the digest of the submission that plays as a bot; "" without one."""
+        playing = None if self._submissions is None else self._submissions.playing(bot)
+        return "" if playing is None else playing.digest
+
+    def _is_hosted(self, bot: str) -> bool:
+        """Return whether no program but a submitted one may connect as a bot."""
+        return bool(self._hosted_digest(bot)) or self.tournaments.pins(bot)
+
+    def _start_model(self, session: Session) -> None:
+        """Start the forward model for a bot that may ask it, before a clock runs for that bot.
+
+        Bots of the Python SDK have the rules.
+        """
+        if not session.software.startswith("happycity-python/"):
+            self.server.pool.start()
+
+    async def start(self) -> None:
+        """Go on with what an earlier server has left, and serve."""
+        if self._hosting is not None:
+            await self._hosting.start(self._programs)
+        if self._settings.resume_tournaments:
             await self.tournaments.resume_all()  # first, so that bots that come back find them running
         await self.arena.tables.restore()
         if self.ladder is not None:
             await self.ladder.start()
         await self.server.start()
-        for service in ("", *self.services):
-            await self.health.set(service, health_pb2.HealthCheckResponse.SERVING)
+        for service in ("", *self._services):
+            await self._health.set(service, health_pb2.HealthCheckResponse.SERVING)
 
-    def _start_model(self, _: str, profile: BotProfile) -> None:
-        """Start the forward model for a bot that may ask it, before a clock runs for that bot.
+    def start_programs(self, private: str, address: str) -> None:
+        """Run the bots of the house and the workers; those on Ray connect to the public `address`."""
+        settings = self._settings
+        if settings.ray is None:
+            server = private
+        else:
+            server = str(Target(settings.worker_address or address, tls=settings.tls_cert is not None))
+        for program in chain(
+            bot_programs(settings.house_bots, Lineup(), self._secrets, private),
+            worker_programs(settings, self._worker_token, server),
+        ):
+            self._programs.keep(program)
 
-        Bots of the Python SDK have the rules.
-        """
-        if not profile.software.startswith("happycity-python/"):
-            self.server.pool.start()
-
-    async def stop(self, grace: float, force: asyncio.Event) -> None:
+    async def stop(self, force: asyncio.Event) -> None:
         """Report that nothing more is served, let running matches end, and close all streams."""
         _log.info("stopping")
-        await self.health.enter_graceful_shutdown()
+        await self._health.enter_graceful_shutdown()
         self.tournaments.interrupt_all()
         if self.ladder is not None:
             self.ladder.stop_starting()
         # In reverse order, each also if one before it fails.
         async with running(self._void_when_forced(force)), AsyncExitStack() as last:
-            last.push_async_callback(self.requests.wait_closed)
+            last.push_async_callback(self._programs.stop)
+            if self._hosting is not None:
+                last.push_async_callback(self._hosting.stop)
+            last.push_async_callback(self._requests.wait_closed)
             last.push_async_callback(self.server.stop)
             if self.ladder is not None:
                 last.push_async_callback(self.ladder.wait_closed)
             last.push_async_callback(self.tournaments.wait_closed)
-            last.push_async_callback(self.requests.wait_closed)  # one of which may have resumed a tournament
-            last.push_async_callback(self.places.close, grace)
+            last.push_async_callback(self._requests.wait_closed)  # one may have resumed a tournament
+            last.push_async_callback(self.places.close, self._settings.grace)
             await self.arena.tables.close()
 
     async def _void_when_forced(self, force: asyncio.Event) -> None:
@@ -352,36 +394,64 @@ class _Components:
         self.places.void_all()
 
 
+def _submissions(settings: ServerSettings, tokens: TokenFile | None) -> Submissions | None:
+    """Open what participants have submitted; None if the server hosts no bots."""
+    if settings.hosted is None:
+        return None
+    if tokens is None:
+        text = "it needs tokens, which say whose each bot is; create one with: happycity token create"
+        raise ConfigError(f"--hosted: {text}")
+    from happycity_tournament.hosted.submissions import Submissions  # noqa: PLC0415 - few servers host bots
+
+    return Submissions(settings.hosted)
+
+
 def _hosting(
     settings: ServerSettings,
+    submissions: Submissions | None,
     server: BotServer,
-    house: frozenset[str],
-    places: Places,
+    workers: WorkerService,
     tournaments: Tournaments,
 ) -> HostingService | None:
-    """Serve authors of submitted bots, and return the service; None if the server hosts none."""
-    if settings.hosted is None:
+    """Return the service for authors of submitted bots; None if the server hosts none."""
+    if submissions is None:
         return None
     from happycity_server.hosting.hosting import Hosting  # noqa: PLC0415 - few servers host bots
     from happycity_server.hosting.service import HostingService  # noqa: PLC0415 - likewise
 
-    hosting = Hosting(settings, settings.hosted, server)
-    hosting.is_pinned, tournaments.digest_of = tournaments.fixes, hosting.digest_of
-    places.lobby.is_hosted = hosting.is_hosted
-    hosting.on_change, places.workers.on_used = places.workers.host, hosting.usage_reports.extend
-    service = HostingService(hosting, house=house, now=server.gate.authenticator.now)
-    add_HostingServiceServicer_to_server(service, server.grpc)
-    return service
+    hosting = Hosting(settings, submissions, server, is_pinned=tournaments.pins, on_change=workers.host)
+    workers.events.used.append(hosting.usage_reports.extend)
+    house = frozenset(settings.house_bots)
+    return HostingService(hosting, house=house, now=server.gate.authenticator.now)
+
+
+def _ladder_reader(
+    settings: ServerSettings,
+    places: Places,
+    store: AsyncStore,
+    unix_clock: UnixClock,
+    authenticator: Authenticator,
+) -> LadderReader | None:
+    """Return a ladder with what reads it; None if the server keeps none."""
+    if settings.ladder is None:
+        return None
+    from happycity_server.ladder.ladder import Ladder  # noqa: PLC0415 - few servers keep one
+    from happycity_server.ladder.reader import LadderReader  # noqa: PLC0415 - likewise
+
+    config = LadderConfig.read(settings.ladder)
+    return LadderReader(Ladder(config, places, store, unix_clock, owner_of=authenticator.owner_of))
 
 
 def _metrics(
-    settings: ServerSettings, tokens: TokenFile | None, parts: _Components
-) -> AbstractContextManager[str]:
+    settings: ServerSettings, tokens: TokenFile | None, parts: _Parts
+) -> AbstractContextManager[str | None]:
+    """Serve metrics while the context lasts, if they are wanted."""
+    if settings.metrics is None:
+        return nullcontext()
     # A server without metrics needn't wait for the import.
     from happycity_server.metrics import ArenaMetrics, UpkeepMetrics, metrics_served  # noqa: PLC0415
     from happycity_tournament.storage.sources import path_of  # noqa: PLC0415 - likewise
 
-    assert settings.metrics is not None
     loop = asyncio.get_running_loop()
     metrics = ArenaMetrics(parts.places, parts.tournaments, parts.server, parts.store, parts.ladder, loop)
     path = None if tokens is None else tokens.path
@@ -390,7 +460,7 @@ def _metrics(
 
 
 def _web(
-    settings: ServerSettings, parts: _Components, certificate: CertificateFiles | None
+    settings: ServerSettings, parts: _Parts, certificate: CertificateFiles | None
 ) -> AbstractAsyncContextManager[str | None]:
     """Serve the pages while the context lasts, if they are wanted."""
     if settings.web is None:
@@ -449,7 +519,7 @@ def serve_until_stopped(settings: ServerSettings, *, lineup: Lineup | None = Non
         def on_signal() -> None:
             (force if stop.is_set() else stop).set()
 
-        def remark(text: str, **details: object) -> None:
+        def tell_user(text: str, **details: object) -> None:
             if lineup is not None and not stop.is_set():
                 say({"remark": text, **details})
 
@@ -457,7 +527,7 @@ def serve_until_stopped(settings: ServerSettings, *, lineup: Lineup | None = Non
             loop = asyncio.get_running_loop()
             on_stdin_end(lambda: loop.call_soon_threadsafe(stop.set))
         with on_stop_signal(on_signal):
-            async with run_server(settings, force=force, lineup=lineup, remark=remark) as server:
+            async with run_server(settings, force=force, lineup=lineup, tell_user=tell_user) as server:
                 others = {"metrics": server.metrics, "web": server.web}
                 shown = {name: address for name, address in others.items() if address is not None}
                 say({"listening": server.address, **shown})

@@ -58,11 +58,11 @@ RUN = Lineup(bots=(BotEntry(name="anna", builtin="random"), BotEntry(name="ben",
 
 @asynccontextmanager
 async def running(
-    folder: Path, *, workers: int = 1, remark: Callable[[str], None] = lambda text: None, **values: Any
+    folder: Path, *, workers: int = 1, tell_user: Callable[[str], None] = lambda text: None, **values: Any
 ) -> AsyncIterator[grpc.aio.Channel]:
     """Serve as for a run: its bots play here too, while the context lasts."""
     async with (
-        run_server(settings(folder, workers=workers, **values), lineup=RUN, remark=remark) as server,
+        run_server(settings(folder, workers=workers, **values), lineup=RUN, tell_user=tell_user) as server,
         grpc.aio.insecure_channel(server.address) as channel,
         playing(server.address, *RUN.names),
     ):
@@ -111,7 +111,7 @@ async def test_games_of_a_lost_worker_begin_again(tmp_path: Path, number: signal
     It is started again, and its bots have ended with it.
     """
     remarks: asyncio.Queue[str] = asyncio.Queue()
-    async with running(tmp_path, remark=remarks.put_nowait, **POLLED) as channel:
+    async with running(tmp_path, tell_user=remarks.put_nowait, **POLLED) as channel:
         assert await remarks.get() == "1 worker plays"
         tournament_id = await begun(channel, *RUN.names, rounds=150)
         await over(channel, tournament_id, games=1)
@@ -138,7 +138,7 @@ async def test_worker_that_does_not_start_costs_no_game(
     monkeypatch.setattr(programs, "worker_program", lambda name, *_: no_program(name))
     monkeypatch.setattr(protocol, "START_SECONDS", 3600.0)
     remarks: asyncio.Queue[str] = asyncio.Queue()
-    async with running(tmp_path, remark=remarks.put_nowait) as channel:
+    async with running(tmp_path, tell_user=remarks.put_nowait) as channel:
         last = await over(channel, await begun(channel, *RUN.names, rounds=2))
         said = await remarks.get()
     assert last.progress.games_finished == 4
@@ -156,7 +156,7 @@ async def test_games_of_a_worker_that_hangs_begin_again(
     """A worker that says nothing any longer is killed, and started again."""
     monkeypatch.setattr(protocol, "SILENT_CHECKS", 5)
     remarks: asyncio.Queue[str] = asyncio.Queue()
-    async with running(tmp_path, remark=remarks.put_nowait) as channel:
+    async with running(tmp_path, tell_user=remarks.put_nowait) as channel:
         await remarks.get()
         tournament_id = await begun(channel, *RUN.names, rounds=150)
         await over(channel, tournament_id, games=1)
@@ -172,7 +172,7 @@ async def test_games_of_bots_at_the_workers_are_divided(tmp_path: Path) -> None:
     """Server and worker play them at the same time."""
     remarks: asyncio.Queue[str] = asyncio.Queue()
     with capture_logs() as logs:
-        async with running(tmp_path, remark=remarks.put_nowait) as channel:
+        async with running(tmp_path, tell_user=remarks.put_nowait) as channel:
             await remarks.get()
             last = await over(channel, await begun(channel, *RUN.names, rounds=100))
     assert nothing_was_lost(last, 200)
@@ -190,7 +190,7 @@ async def test_worker_joins_over_tls_with_a_token(tmp_path: Path) -> None:
     log, lost = list[bytes](), asyncio.Event()
     with capture_logs() as logs:
         async with (
-            run_server(own, remark=remarks.put_nowait) as server,
+            run_server(own, tell_user=remarks.put_nowait) as server,
             access.channel(f"grpcs://{server.address}") as channel,
         ):
             environment = {
@@ -244,7 +244,7 @@ async def test_house_plays_at_the_server_and_at_each_worker(tmp_path: Path) -> N
     access, remarks = Access(ca=tls.ca, cert=tls.cert, key=tls.key), asyncio.Queue[str]()
     with capture_logs() as logs:
         async with (
-            run_server(own, remark=remarks.put_nowait) as server,
+            run_server(own, tell_user=remarks.put_nowait) as server,
             access.channel(f"grpcs://{server.address}") as channel,
         ):
             assert await remarks.get() == "2 workers play"

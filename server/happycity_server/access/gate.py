@@ -56,10 +56,13 @@ class Authenticator:
         *,
         now: Callable[[], datetime],
         own: Mapping[str, Principal] | None = None,
+        person_by_secret: Callable[[str], str] = lambda secret: "",
         is_open: bool | None = None,
         public: bool = False,
     ) -> None:
         """Admit the tokens of a file, and `own` callers by theirs, which are kept in clear.
+
+        `person_by_secret` returns the person at a table whose secret it gets; "" if it is nobody's.
 
         Without a file every caller may do everything, unless `is_open` says otherwise. `public`: a caller
         without a token may look at what the public may see.
@@ -72,8 +75,7 @@ class Authenticator:
         """What every caller may do, also one without a token."""
         self.own = dict(own or {})
         """Callers by tokens of this process alone, in clear; programs that it starts later are added."""
-        self.person_of: Callable[[str], str] = lambda secret: ""
-        """Returns the person at a table whose secret this is; "" if it is nobody's."""
+        self._person_by_secret = person_by_secret
         self._refreshing = asyncio.Lock()
         self._confirming: set[asyncio.Task[Any]] = set()
 
@@ -97,7 +99,7 @@ class Authenticator:
         if self.is_open:
             # The server believes the results of a worker, so one on another machine needs a token.
             return Principal(network_of(address), frozenset(Role) if is_of_this_machine(address) else _GUESTS)
-        if clear and (person := self.person_of(clear)):
+        if clear and (person := self._person_by_secret(clear)):
             return Principal(f"person {person}", self.public | {Role.BOT}, person=person)
         if clear is None and self.public:
             return Principal(network_of(address), self.public)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 
 import grpc
 import structlog
@@ -33,8 +34,10 @@ _Context = grpc.aio.ServicerContext[play.PlayRequest, bytes]
 class PlayService:
     """Binds streams to sessions. Responses are encoded already, so the handler passes bytes on."""
 
-    def __init__(self, lobby: Lobby, *, hello_seconds: float) -> None:
+    def __init__(self, lobby: Lobby, *, hello_seconds: float, is_hosted: Callable[[str], bool]) -> None:
+        """Admit bots to a lobby; `is_hosted` returns whether only the server itself may run a bot."""
         self._lobby = lobby
+        self._is_hosted = is_hosted
         self._hello_seconds = hello_seconds
 
     def handler(self) -> grpc.GenericRpcHandler:
@@ -86,7 +89,7 @@ class PlayService:
         check_name(hello.name, house=self._lobby.house)
         if version := principal().hosted_version:
             hello.info.version = version
-        elif self._lobby.is_hosted(hello.name):
+        elif self._is_hosted(hello.name):
             text = "the server plays it, as submitted; to play it elsewhere, use: happycity submit --withdraw"
             raise ApiError(Reason.WRONG_NAME, f"{hello.name}: {text}", name=hello.name)
         return hello

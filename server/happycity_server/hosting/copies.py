@@ -72,7 +72,7 @@ class CopiedBots:
 
     def _tell(self, text: str) -> None:
         _log.warning("hosted_bot_refused", text=text)
-        self._link.remark(text)
+        self._link.tell_user(text)
 
     async def _follow(self) -> None:
         """End what is not wanted any more, and begin what is."""

@@ -7,11 +7,9 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
-from pathlib import Path
 
 import structlog
 
-from happycity import ConfigError
 from happycity.hosting.v1beta1 import hosting_service_pb2 as pb
 from happycity.runtime.event_loop import end_tasks
 from happycity_server.access.gate import SWEEP_SECONDS
@@ -34,18 +32,25 @@ _log = structlog.get_logger()
 class Hosting:
     """Tries submitted bots, and keeps the newest one of each name running that passed."""
 
-    def __init__(self, settings: ServerSettings, folder: Path, server: BotServer) -> None:
-        """Host the bots of a folder at a server; ConfigError if folder or sandbox can't be used here."""
+    def __init__(
+        self,
+        settings: ServerSettings,
+        submissions: Submissions,
+        server: BotServer,
+        *,
+        is_pinned: Callable[[str], bool] = lambda bot: False,
+        on_change: Callable[[Mapping[str, str]], None] = lambda digests: None,
+    ) -> None:
+        """Host submitted bots at a server; ConfigError if the sandbox can't be used here.
+
+        `is_pinned` returns whether a tournament that is played has named the submission that plays as a bot.
+        `on_change` is called with the digests of the bots that run, by their names, when these are others.
+        """
         self._authenticator = server.gate.authenticator
-        if self._authenticator.is_open:
-            text = "it needs tokens, which say whose each bot is; create one with: happycity token create"
-            raise ConfigError(f"--hosted: {text}")
-        self.submissions = Submissions(folder)
+        self.submissions = submissions
         self.sandbox = Sandbox(settings.sandbox, self.submissions.folder, memory=settings.hosted_memory)
-        self.is_pinned: Callable[[str], bool] = lambda bot: False
-        """Returns whether a tournament that is played has named the submission that plays as a bot."""
-        self.on_change: Callable[[Mapping[str, str]], None] = lambda digests: None
-        """Is called with the digests of the bots that run, by their names, when these are others."""
+        self.is_pinned = is_pinned
+        self._on_change = on_change
         self._settings = settings
         self._server = server
         self.usage_reports: list[pb.Submission] = []
@@ -61,7 +66,7 @@ class Hosting:
                 self._bots.run(submission)
             elif submission.state is SubmissionState.TRYING:  # the result: that a server could not try it
                 await self._enqueue(self.submissions.change(submission, result=()))
-        self.on_change(self._bots.digests)
+        self._on_change(self._bots.digests)
         self._tasks = asyncio.create_task(self._try_all()), asyncio.create_task(self._sweep())
 
     async def stop(self) -> None:
@@ -88,17 +93,8 @@ class Hosting:
         # First, as no tournament may begin with it from now on.
         self.submissions.change(submission, state=SubmissionState.RETIRED)
         await self._bots.end(submission.bot.name)
-        self.on_change(self._bots.digests)
+        self._on_change(self._bots.digests)
         return await self._note(submission, SubmissionState.RETIRED)
-
-    def digest_of(self, bot: str) -> str:
-        """Return the digest of the submission that plays as a bot; "" without one."""
-        playing = self.submissions.playing(bot)
-        return "" if playing is None else playing.digest
-
-    def is_hosted(self, bot: str) -> bool:
-        """Return whether no program but a submitted one may connect as a bot."""
-        return self.submissions.playing(bot) is not None or self.is_pinned(bot)
 
     async def _try_all(self) -> None:
         """Try what waits, one by one, so that each has the machine's attention."""
@@ -127,7 +123,7 @@ class Hosting:
             await self.withdraw(playing)
         await self._note(submission, SubmissionState.PLAYING, result)
         self._bots.run(submission)
-        self.on_change(self._bots.digests)
+        self._on_change(self._bots.digests)
 
     async def _sweep(self) -> None:
         """Withdraw bots that have no valid token any more, as others leave then; store what was used."""

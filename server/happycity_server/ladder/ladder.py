@@ -84,8 +84,8 @@ class Ladder:
         self._rests_until = 0.0  # by the loop's clock
         self._tasks: set[asyncio.Task[None]] = set()
         self._closing = asyncio.Event()
-        places.change_listeners.append(self._changed.set)
-        places.match_over_listeners.append(self._changed.set)
+        places.events.changed.append(self._changed.set)
+        places.events.match_over.append(self._changed.set)
 
     async def start(self) -> None:
         """Begin to play, also the deals that an earlier server has left; StoreError if the store fails."""

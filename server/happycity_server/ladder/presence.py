@@ -16,6 +16,7 @@ from happycity_ladder.pairing import Entrant
 from happycity_server.ladder.served_book import ServedBook
 from happycity_server.places.places import Places
 from happycity_server.play.match import MatchState
+from happycity_server.play.session import Session
 from happycity_tournament.games import BotProfile
 
 FORFEITED_IN_A_ROW = 3
@@ -99,7 +100,7 @@ class Presence:
         self.suspended: Mapping[str, ModerationAction] = {}
         """The bots that get no deals, each with the action that says why."""
         self._quota_used = frozenset[str]()  # guests that have played their own deals of the day
-        places.arrival_listeners.append(self._note_arrival)
+        places.events.arrived.append(self._note_arrival)
 
     @property
     def versions(self) -> dict[str, Version]:
@@ -286,10 +287,10 @@ class Presence:
         players = max(board.players for board in self._book.config.boards)
         return min(limit, max(games // players, int(games > 0)))
 
-    def _note_arrival(self, name: str, profile: BotProfile) -> None:
+    def _note_arrival(self, session: Session) -> None:
         """Shorten the pause of a bot that has connected again, or tell it that it is suspended."""
-        self.send_suspension(name)
-        bot = self._bots.get(name)
+        self.send_suspension(session.name)
+        bot = self._bots.get(session.name)
         if bot is not None:
             bot.pause_end = min(bot.pause_end, bot.pause_end_reconnected)
 

@@ -176,7 +176,7 @@ class Tables:
                 return TablePlace(table, seat, table.people[seat])
         return None
 
-    def person_of(self, secret: str) -> str:
+    def person_by_secret(self, secret: str) -> str:
         """Return the name of the person whose secret it is; "" if it is nobody's."""
         place = self.place_of(secret)
         return "" if place is None else place.person.name

@@ -18,18 +18,22 @@ DealOfGame = tuple[Play, int | None]
 class DealsInPlay:
     """Knows by their seeds the deals of matches, tables, tournaments and the ladder that are not over."""
 
-    def __init__(self, places: Places, store: AsyncStore) -> None:
-        """Look at the matches of `places`, and at the tournaments and the ladder of `store`."""
+    def __init__(
+        self, places: Places, store: AsyncStore, *, waiting_seeds: Callable[[], Iterable[int]]
+    ) -> None:
+        """Look at the matches of `places`, and at the tournaments and the ladder of `store`.
+
+        `waiting_seeds` returns the seeds of deals that wait for people at tables.
+        """
         self._places = places
         self._store = store
         self._ladder = Book(store.store)
-        self.waiting_seeds: Callable[[], Iterable[int]] = tuple
-        """Returns the seeds of deals that wait for people at tables."""
+        self._waiting_seeds = waiting_seeds
 
     async def of_games(self, games: Sequence[FinishedGame]) -> dict[int, DealOfGame]:
         """Return the deals of finished games, by match."""
         seeds = {match.spec.deal.seed for match in self._places.newest_matches()}
-        return await self._store.read(self._of_games, games, seeds.union(self.waiting_seeds()))
+        return await self._store.read(self._of_games, games, seeds.union(self._waiting_seeds()))
 
     async def of_tournaments(self, numbers: Collection[int]) -> dict[int, Play]:
         """Return by tournament whether its deals may be played in other tournaments or single matches."""

@@ -12,16 +12,15 @@ from heapq import merge
 
 import structlog
 
-from happycity import Deal, Incident, VoidReason
+from happycity import Deal, VoidReason
 from happycity.runtime.event_loop import spawn
-from happycity.tournament.v1beta1.tournament_service_pb2 import BotActivity, MatchIncident
+from happycity.tournament.v1beta1.tournament_service_pb2 import BotActivity
 from happycity_server.errors import ApiError
 from happycity_server.places.bots import activity_message, merged_activity
-from happycity_server.places.protocol import Place, WorkerLostError, WorkerService, match_incident
+from happycity_server.places.protocol import Place, WorkerLostError, WorkerService
 from happycity_server.play.counters import Counters
 from happycity_server.play.lobby import Lobby
 from happycity_server.play.match import Match, MatchSpec, MatchState, OpenMatch
-from happycity_server.play.session import Session
 from happycity_tournament.config import DECISIONS_OF_A_SEAT
 from happycity_tournament.games import BotProfile, FinishedGame, Fixture
 from happycity_tournament.play.terms import Terms
@@ -32,7 +31,6 @@ from happycity_tournament.storage.packing import Record
 MAX_LOST_WORKERS = 3
 """How often a game is begun again elsewhere because the worker that played it was lost."""
 
-IncidentListener = Callable[[MatchIncident], None]
 _log = structlog.get_logger()
 
 
@@ -190,22 +188,12 @@ class Places:
         self.workers = workers
         self.connected = lobby.connected
         self.wait_for_any = lobby.wait_for_any
-        self.arrival_listeners: list[Callable[[str, BotProfile], None]] = []
-        """Are called with each bot that connects."""
-        self.change_listeners: list[Callable[[], None]] = []
-        """Are called when other bots are connected to a place, or a worker comes or goes."""
-        self.match_over_listeners: list[Callable[[], None]] = []
-        """Are called when a match is over, and its bots have more room."""
-        self.incident_listeners: dict[int, IncidentListener] = {}
-        """By tournament: who gets the strikes and forfeits of its matches."""
+        self.events = lobby.events
+        self.change_listeners: list[Callable[[], None]] = lobby.events.changed
         self._store = store
         self._dispatcher = Dispatcher(lambda: self._all)
         self._playing: set[asyncio.Task[None]] = set()
-        lobby.on_arrival = self._note_arrival
-        lobby.on_departure = lambda session: self._note_change()
-        lobby.on_incident = self._note_own_incident
-        workers.on_incident = self._pass_on
-        workers.on_change = self._note_change
+        self.events.changed.append(self._dispatcher.reconsider)
 
     @property
     def _all(self) -> list[Place]:
@@ -293,8 +281,7 @@ class Places:
                     return VoidReason.SERVER_ERROR
                 return game
         finally:
-            for listener in self.match_over_listeners:
-                listener()
+            self.events.match_over()
 
     def match(self, match_id: int) -> OpenMatch | None:
         """Return a match that waits, runs or is being stored; None if there is none with this id."""
@@ -350,7 +337,7 @@ class Places:
 
     def profiles(self) -> dict[str, BotProfile]:
         """Return what the connected bots say of themselves."""
-        return {name: _profile(session) for name, session in self.lobby.sessions.items()}
+        return {name: session.profile for name, session in self.lobby.sessions.items()}
 
     def activity(self, bots: Iterable[str]) -> Iterator[BotActivity]:
         """Yield what each bot does at all places; the messages stay equal while nothing changes."""
@@ -369,27 +356,6 @@ class Places:
         for worker in self.workers.joined:
             counted += worker.counters
         return counted
-
-    # What happens at places
-
-    def _note_change(self) -> None:
-        self._dispatcher.reconsider()
-        for listener in self.change_listeners:
-            listener()
-
-    def _note_arrival(self, session: Session) -> None:
-        for listener in self.arrival_listeners:
-            listener(session.name, _profile(session))
-        self._note_change()
-
-    def _note_own_incident(self, match: Match, incident: Incident) -> None:
-        if match.spec.tournament_id in self.incident_listeners:
-            self._pass_on(match.spec.tournament_id, match_incident(match, incident, self.unix_clock()))
-
-    def _pass_on(self, tournament_id: int, incident: MatchIncident) -> None:
-        listener = self.incident_listeners.get(tournament_id)
-        if listener is not None:
-            listener(incident)
 
 
 def _opened(place: Place, tournament_id: int) -> list[OpenMatch]:
@@ -453,7 +419,3 @@ def _recording_luck(game: FinishedGame, record: Record) -> tuple[FinishedGame, R
     from happycity_tournament.luck_adjusted import recording_luck  # noqa: PLC0415 - it imports numpy
 
     return recording_luck(game, record)
-
-
-def _profile(session: Session) -> BotProfile:
-    return BotProfile(session.info, session.software)

@@ -15,7 +15,7 @@ import grpc
 import structlog
 from pydantic import TypeAdapter
 
-from happycity import Deal, Incident, VoidReason
+from happycity import Deal, VoidReason
 from happycity.hosting.v1beta1.hosting_service_pb2 import Submission
 from happycity.match import one_line
 from happycity.runtime.event_loop import first_of, running, spawn
@@ -24,7 +24,6 @@ from happycity.tournament.v1beta1.tournament_service_pb2 import BotActivity, Mat
 from happycity.wire.match import (
     failure_policy_message,
     failure_policy_of,
-    incident_message,
     result_message,
     result_of,
     time_control_message,
@@ -39,10 +38,10 @@ from happycity_server.errors import ApiError, Reason, invalid
 from happycity_server.places.bots import activity_message
 from happycity_server.places.reports import FaultyReportError, check_report, counters_of
 from happycity_server.play.counters import Counters
+from happycity_server.play.events import Events
 from happycity_server.play.lobby import Lobby
 from happycity_server.play.match import Match, MatchSpec, MatchState, OpenMatch
 from happycity_tournament.storage.packing import pack
-from happycity_tournament.wire import timestamp
 
 VERSION = version("happycity")
 CHECK_SECONDS = 1.0
@@ -59,17 +58,6 @@ _log = structlog.get_logger()
 _counters = TypeAdapter(Counters)
 WorkContext = grpc.aio.ServicerContext[pb.WorkRequest, pb.WorkResponse]
 WorkCall = grpc.aio.StreamStreamCall[pb.WorkRequest, pb.WorkResponse]
-
-
-def match_incident(match: Match, incident: Incident, moment: float) -> MatchIncident:
-    """Write what went wrong in a match at a moment, Unix time in seconds."""
-    return MatchIncident(
-        match_id=match.match_id,
-        bot=match.bots[incident.seat],
-        time=timestamp(moment),
-        round=match.referee.round_of(incident.decision_id) or None,
-        incident=incident_message(incident),
-    )
 
 
 # The server's end ------------------------------------------------------------------------------------------
@@ -235,7 +223,7 @@ class Worker:
             silent = silent + 1 if self._heard == heard else 0
             heard = self._heard
         _log.error("worker_silent", worker=self.name, seconds=SILENT_CHECKS * CHECK_SECONDS)
-        self._service.on_silent(self.name)
+        self._service.events.worker_silent(self.name)
 
     def _take(self, request: pb.WorkRequest) -> None:
         """Take what has happened at the worker."""
@@ -246,7 +234,7 @@ class Worker:
                 if progress.HasField("started_at"):
                     match.state, match.started_at = MatchState.RUNNING, progress.started_at
         for incident in filter(self._is_own, request.incidents):
-            self._service.on_incident(incident.tournament_id, incident.incident)
+            self._service.events.incident(incident.tournament_id, incident.incident)
         for finished in request.finished:
             match = self.matches.get(finished.match_id)
             if match is not None and not match.over.done():  # it is still wanted
@@ -263,9 +251,9 @@ class Worker:
             past, self.counters = self.counters, counters_of(request.counters)
             if again := self.counters.restarts - past.restarts:
                 text = f"{self.name}: {', '.join(again)} ended, and is started again"
-                self._service.remark(text, restarted=again)
-        self._service.on_used(request.used)
-        self._service.note_remarks(self.name, request.remarks)
+                self._service.tell_user(text, restarted=again)
+        self._service.events.used(request.used)
+        self._service.tell_remarks(self.name, request.remarks)
         if request.HasField("bots"):
             before = set(filter(self.is_connected, self.bots))
             self.bots = {bot.bot: bot for bot in request.bots.activity}
@@ -299,29 +287,24 @@ class WorkerService(WorkerServiceServicer):
         unix_clock: Callable[[], float],
         conditions: pb.Conditions,
         *,
+        events: Events | None = None,
+        tell_user: Callable[..., None] = lambda text, **details: None,
         bots: Iterable[str] = (),
         expected: int = 0,
     ) -> None:
         """Offer conditions to workers, each of which starts `bots`.
 
         The server waits up to START_SECONDS until `expected` workers have joined: those it starts itself.
+        `tell_user` gets lines about workers; `restarted`: how often which bots were started again.
         """
         self.unix_clock = unix_clock
+        self.events = events if events is not None else Events()
+        self.tell_user = tell_user
         self.joined: list[Worker] = []
         self.past_counters = Counters()
         """What the workers have counted that were lost."""
-        self.on_change: Callable[[], None] = lambda: None
-        """Is called when other bots are connected to a worker, or one comes or goes."""
-        self.on_incident: Callable[[int, MatchIncident], None] = lambda tournament_id, incident: None
-        """Is called with the tournament of each strike and forfeit."""
-        self.on_used: Callable[[Iterable[Submission]], None] = lambda used: None
-        """Is called with what hosted bots have used beside a worker."""
         self.digests: Mapping[str, str] = {}
         """Of the hosted bots that workers are to play, by name."""
-        self.on_silent: Callable[[str], None] = lambda name: None
-        """Is called with the name of each worker that gives no sign of life any longer."""
-        self.remark: Callable[..., None] = lambda text, **details: None
-        """Gets lines for people about workers; `restarted`: how often which bots were started again."""
         self._faulty: dict[str, str] = {}
         """By worker that plays no more: what it has reported."""
         self._conditions = conditions
@@ -365,32 +348,32 @@ class WorkerService(WorkerServiceServicer):
 
     def note_bots(self, worker: Worker) -> None:
         """Note that other bots are connected to a worker."""
-        self.on_change()
+        self.events.changed()
         if worker.is_ready or not all(map(worker.is_connected, (*self._bots, *self.digests))):
             return
         worker.is_ready = True
         if self._all_ready.is_set() or not self._expected:
-            self.remark(f"{worker.name} plays")
+            self.tell_user(f"{worker.name} plays")
         elif sum(each.is_ready for each in self.joined) == self._expected:
             self._all_ready.set()
-            self.remark(f"{plural(self._expected, 'worker')} play{'s' * (self._expected == 1)}")
+            self.tell_user(f"{plural(self._expected, 'worker')} play{'s' * (self._expected == 1)}")
 
-    def note_remarks(self, name: str, remarks: Iterable[str]) -> None:
-        """Note the lines that a worker has for people."""
+    def tell_remarks(self, name: str, remarks: Iterable[str]) -> None:
+        """Pass the lines on that a worker has for people."""
         for text in map(one_line, remarks):
             _log.warning("worker_remark", worker=name, text=text)
-            self.remark(f"{name}: {text}")
+            self.tell_user(f"{name}: {text}")
 
     def note_faulty(self, name: str, problem: str) -> None:
         """Let a worker play no more, as it has reported what can't be true."""
         self._faulty[name] = problem
         _log.error("worker_faulty", worker=name, problem=problem)
-        self.remark(f"{name} is faulty and plays no more: {problem}")
+        self.tell_user(f"{name} is faulty and plays no more: {problem}")
 
     def note_ended(self, name: str, ended: str) -> None:
         """Note that the program of a worker has ended, which is started again."""
         if not self._all_ready.is_set():  # later on its loss says enough
-            self.remark(f"{name} has ended ({ended}) before it played; it starts again, and others begin")
+            self.tell_user(f"{name} has ended ({ended}) before it played; it starts again, and others begin")
             self._all_ready.set()
 
     async def wait_for_expected(self) -> None:
@@ -413,8 +396,8 @@ class WorkerService(WorkerServiceServicer):
             _log.info("worker_left", worker=worker.name)
         else:
             _log.warning("worker_lost", worker=worker.name, matches=matches)
-            self.remark(f"{worker.name} was lost; its {matches} games begin again elsewhere")
-        self.on_change()
+            self.tell_user(f"{worker.name} was lost; its {matches} games begin again elsewhere")
+        self.events.changed()
 
 
 # The worker's end ------------------------------------------------------------------------------------------
@@ -440,8 +423,8 @@ class ServerLink:
         self.hosted_changed = asyncio.Event()
         self.digests: Mapping[str, str] = {}
         """Of those that play."""
-        lobby.on_arrival = lobby.on_departure = lambda session: self._note_bots()
-        lobby.on_incident = self._note_incident
+        lobby.events.changed.append(self._note_bots)
+        lobby.events.incident.append(self._note_incident)
 
     async def serve(self, call: WorkCall) -> None:
         """Play for the server at the other end of a stream until that ends.
@@ -548,13 +531,11 @@ class ServerLink:
         self._news.voided.add(match_id=match_id, reason=void_reason_number(reason))
         self._urgent.set()
 
-    def _note_incident(self, match: Match, incident: Incident) -> None:
-        if match.spec.tournament_id:
-            noted = match_incident(match, incident, self._unix_clock())
-            self._news.incidents.add(tournament_id=match.spec.tournament_id, incident=noted)
-            self._urgent.set()
+    def _note_incident(self, tournament_id: int, incident: MatchIncident) -> None:
+        self._news.incidents.add(tournament_id=tournament_id, incident=incident)
+        self._urgent.set()
 
-    def remark(self, text: str) -> None:
+    def tell_user(self, text: str) -> None:
         """Report a line for people."""
         self._news.remarks.append(text)
         self._urgent.set()

@@ -19,8 +19,9 @@ from happycity.v1 import play_service_pb2 as play
 from happycity_server.errors import ApiError, Reason
 from happycity_server.play.clock import OVERLOAD_SECONDS, TOLERANCE_SECONDS, FairClock
 from happycity_server.play.counters import Counters
+from happycity_server.play.events import Events
 from happycity_server.play.limits import SessionLimits
-from happycity_server.play.match import IncidentListener, Match, MatchSpec, MatchState
+from happycity_server.play.match import Match, MatchSpec, MatchState
 from happycity_server.play.outbox import Outbox
 from happycity_server.play.session import Session
 
@@ -39,6 +40,7 @@ class Lobby:
         clock: FairClock,
         unix_clock: Callable[[], float],
         *,
+        events: Events | None = None,
         limits: SessionLimits | None = None,
         first_match_id: int = 1,
         house: Collection[str] = (),
@@ -49,12 +51,8 @@ class Lobby:
         self.limits = limits if limits is not None else SessionLimits()
         self.house = frozenset(house)
         """The names of the server's own bots, which no other bot can take."""
-        self.on_arrival: Callable[[Session], None] = lambda session: None
-        """Is called with each bot that connects."""
-        self.on_departure: Callable[[Session], None] = lambda session: None
-        """Is called with each bot whose connection ends."""
-        self.on_incident: IncidentListener = lambda match, incident: None
-        """Is called with each strike and forfeit."""
+        self.events = events if events is not None else Events()
+        """Those of the whole server."""
         self.counters = Counters()
         self.matches: dict[int, Match] = {}
         """Matches that wait or run, by id."""
@@ -66,8 +64,6 @@ class Lobby:
         """Returns the next match id, each once."""
         self._awaited: WeakValueDictionary[str, asyncio.Event] = WeakValueDictionary()
         """By bot, as long as somebody waits for it: set when it connects, or the server is about to stop."""
-        self.is_hosted: Callable[[str], bool] = lambda name: False
-        """Returns whether only the server itself may run the program of a bot."""
         self._closing = False
         self._sweep_timer: asyncio.TimerHandle | None = None
         self._sweep_put_off = False
@@ -97,7 +93,8 @@ class Lobby:
             resumed=resumed,
             games=session.games,
         )
-        self.on_arrival(session)
+        self.events.arrived(session)
+        self.events.changed()
         if event := self._awaited.pop(name, None):
             event.set()
         self._begin_matches_of(name)
@@ -113,7 +110,7 @@ class Lobby:
             self.counters.streams_lost += 1
         _log.info("bot_disconnected", bot=session.name, games=session.games, goodbye=session.gone)
         self._remove_expired(session)
-        self.on_departure(session)
+        self.events.changed()
         self._begin_matches_of(session.name)
 
     def dismiss(self, name: str, reason: str) -> None:
@@ -205,7 +202,7 @@ class Lobby:
             spec,
             self.counters,
             unix_clock=self._unix_clock,
-            on_incident=self.on_incident,
+            events=self.events,
         )
         self.matches[match.match_id] = match
         return match

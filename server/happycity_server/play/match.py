@@ -13,11 +13,13 @@ import structlog
 
 from happycity import Deal, Ending, FailurePolicy, Incident, SeatResult, TimeControl, VoidReason
 from happycity.records.record import Json
+from happycity.tournament.v1beta1.tournament_service_pb2 import MatchIncident
 from happycity.v1 import play_service_pb2 as play
 from happycity.wire.decisions import DecisionEncoder, response_part
-from happycity.wire.match import result_message, void_reason_number
+from happycity.wire.match import incident_message, result_message, void_reason_number
 from happycity.wire.messages import config_message
 from happycity_server.play.counters import Counters
+from happycity_server.play.events import Events
 from happycity_server.play.referee import (
     Action,
     AskSeat,
@@ -29,6 +31,7 @@ from happycity_server.play.referee import (
 )
 from happycity_server.play.session import Seat, Session
 from happycity_tournament.games import Position, is_practice
+from happycity_tournament.wire import timestamp
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,8 +82,6 @@ _NO_SEAT = -1
 
 Watcher = Callable[[], None]
 """Called after each move and at the end of a match."""
-IncidentListener = Callable[["Match", Incident], None]
-"""Called with each strike and forfeit of a match."""
 
 
 class OpenMatch:
@@ -138,7 +139,7 @@ class Match(OpenMatch):
         counters: Counters,
         *,
         unix_clock: Callable[[], float],
-        on_incident: IncidentListener,
+        events: Events,
     ) -> None:
         super().__init__(match_id, spec, created_at=unix_clock())
         self.disqualified = set(spec.disqualified)
@@ -147,7 +148,7 @@ class Match(OpenMatch):
         self.watchers: set[Watcher] = set()
         self._open_seat = _NO_SEAT  # the seat that was asked and has not answered yet
         self._unix_clock = unix_clock
-        self._on_incident = on_incident
+        self._arena_events = events
         self._counters = counters
         self._sessions: list[Session | None] = [None] * len(spec.bots)
         self._round_trips: list[int | None] = [None] * len(spec.bots)  # of bots that left the match
@@ -360,8 +361,8 @@ class Match(OpenMatch):
             self._counters.strikes[note.kind.value] += 1
             if session is not None:
                 session.strikes += 1
-        if note.incident is not None:
-            self._on_incident(self, note.incident)
+        if note.incident is not None and self.spec.tournament_id:
+            self._arena_events.incident(self.spec.tournament_id, self._incident_message(note.incident))
         if session is not None:
             session.notice(
                 _NOTICES[note.kind],
@@ -370,6 +371,16 @@ class Match(OpenMatch):
                 decision_id=note.decision_id,
                 game_round=self.referee.round_of(note.decision_id),
             )
+
+    def _incident_message(self, incident: Incident) -> MatchIncident:
+        """Write what has gone wrong just now."""
+        return MatchIncident(
+            match_id=self.match_id,
+            bot=self.bots[incident.seat],
+            time=timestamp(self._unix_clock()),
+            round=self.referee.round_of(incident.decision_id) or None,
+            incident=incident_message(incident),
+        )
 
     def _finish(self, finished: GameFinished) -> None:
         self.results = finished.seats

@@ -23,6 +23,7 @@ from happycity_server.errors import ApiError, Reason, invalid
 from happycity_server.play.counters import Counters
 from happycity_server.play.limits import SessionLimits
 from happycity_server.play.outbox import Outbox
+from happycity_tournament.games import BotProfile
 
 
 class SeatedMatch(Protocol):
@@ -145,6 +146,11 @@ class Session:
             return True
         games = self.games + (self.outbox.unsent_ends if self.outbox is not None else 0)
         return not games or games + seats <= min(limits)
+
+    @property
+    def profile(self) -> BotProfile:
+        """What the bot says of itself."""
+        return BotProfile(self.info, self.software)
 
     @property
     def plays_in_earnest(self) -> bool:

@@ -85,10 +85,12 @@ class BotServer:
         *,
         clock: Callable[[], float],
         requests: Requests | None = None,
+        is_hosted: Callable[[str], bool] = lambda bot: False,
     ) -> None:
         """Prepare it for the bots of a lobby; `clock` returns seconds that never jump.
 
-        `requests` answers calls that are repeated, where calls change anything.
+        `requests` answers calls that are repeated, where calls change anything, and `is_hosted` returns
+        whether only the server itself may run the program of a bot.
         """
         self.gate = Gate(
             authenticator,
@@ -98,7 +100,7 @@ class BotServer:
             proxies=TrustedProxies(settings.trusted_proxy),
         )
         self.pool = PlayoutPool(settings.simulation_workers)
-        self._play = PlayService(lobby, hello_seconds=settings.hello_time)
+        self._play = PlayService(lobby, hello_seconds=settings.hello_time, is_hosted=is_hosted)
         self._simulations: SimulationService | None = None
         if settings.simulation_workers:
             most = settings.simulation_playouts_per_minute

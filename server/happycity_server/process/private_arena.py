@@ -36,8 +36,7 @@ async def private_arena(settings: ServerSettings, secrets: Mapping[str, str]) ->
     own = house_callers(secrets)
     authenticator = Authenticator(None, now=lambda: datetime.now(UTC), own=own, is_open=False)
     server = BotServer(settings, lobby, authenticator, clock=time.monotonic)
-    programs = Programs()
-    lobby.counters.restarts, programs.on_bot_left = programs.restarts, lobby.dismiss
+    programs = Programs(lobby.counters, on_bot_left=lobby.dismiss)
     async with AsyncExitStack() as stack:
         address = bind(server.grpc, stack.enter_context(private_address()), None)
         await server.start()

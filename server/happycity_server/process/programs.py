@@ -6,7 +6,6 @@ import asyncio
 import subprocess
 import sys
 import threading
-from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
@@ -25,6 +24,7 @@ from happycity.runtime.tokens import PREFIX, new_secret
 from happycity.runtime.transport import TOKENS_VARIABLE, Access, format_tokens
 from happycity_server.config import LogFormat, ServerSettings
 from happycity_server.errors import ListenError
+from happycity_server.play.counters import Counters
 from happycity_tournament.lineup import Lineup
 
 FIRST_PAUSE_SECONDS = 0.5
@@ -135,13 +135,21 @@ def private_address() -> Iterator[str]:
 class Programs:
     """Keeps programs running until it is stopped; none outlives this process, however that ends."""
 
-    def __init__(self, on_worker_end: Callable[[str, str], None] = lambda name, ended: None) -> None:
-        """Keep nothing yet; `on_worker_end` gets the name of what ends by itself but no bot, and how."""
+    def __init__(
+        self,
+        counters: Counters | None = None,
+        *,
+        on_bot_left: Callable[[str, str], None] = lambda name, reason: None,
+        on_worker_end: Callable[[str, str], None] = lambda name, ended: None,
+    ) -> None:
+        """Run nothing yet; `counters` count how often each program of bots was started again.
+
+        `on_bot_left` gets each bot whose program is not started again, and how that has ended;
+        `on_worker_end` the name of what ends by itself but no bot, and how.
+        """
+        self._restarts = (counters or Counters()).restarts
+        self._on_bot_left = on_bot_left
         self._on_worker_end = on_worker_end
-        self.on_bot_left: Callable[[str, str], None] = lambda name, reason: None
-        """Is called with each bot whose program is not started again, and how that has ended."""
-        self.restarts = Counter[str]()
-        """How often each program of bots was started again."""
         self._keepers: dict[str, asyncio.Task[None]] = {}  # by name
         self._children: dict[str, Child] = {}  # by name
 
@@ -170,10 +178,10 @@ class Programs:
             if program.kind != "bot":
                 self._on_worker_end(program.name, ended)
             elif pause is not None:
-                self.restarts[program.name] += 1
+                self._restarts[program.name] += 1
             else:
                 for name in program.name.split(","):
-                    self.on_bot_left(name, f"its program ended with {ended}")
+                    self._on_bot_left(name, f"its program ended with {ended}")
 
         await keep_running(lambda: self._run(program), note, restarts=program.restarts)
 

@@ -18,6 +18,7 @@ from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
 from happycity_server.errors import ApiError, Reason, invalid, too_many
 from happycity_server.places.places import Places
 from happycity_server.play.clock import UnixClock
+from happycity_server.play.session import Session
 from happycity_tournament.config import TournamentConfig, TournamentState
 from happycity_tournament.games import BotProfile
 from happycity_tournament.play.progress import (
@@ -64,17 +65,27 @@ class Tournaments:
     ApiError for a tournament that there isn't, or that this version can't read.
     """
 
-    def __init__(self, places: Places, store: AsyncStore, unix_clock: UnixClock, *, most_open: int) -> None:
-        """Play the tournaments of a store, of those that are asked for at most `most_open` at once."""
+    def __init__(
+        self,
+        places: Places,
+        store: AsyncStore,
+        unix_clock: UnixClock,
+        *,
+        most_open: int,
+        hosted_digest: Callable[[str], str],
+    ) -> None:
+        """Play the tournaments of a store, of those that are asked for at most `most_open` at once.
+
+        `hosted_digest` returns the digest of the submission that the server plays as a bot; "" if it doesn't.
+        """
         self._most_open = most_open
         self._places = places
         self._store = store
         self._unix_clock = unix_clock
-        places.arrival_listeners.append(self._note_arrival)
+        places.events.arrived.append(self._note_arrival)
         self._runs: dict[int, _Run] = {}
         self._starting = asyncio.Lock()
-        self.digest_of: Callable[[str], str] = lambda bot: ""
-        """Returns the digest of the submission that the server plays as a bot; "" if it doesn't."""
+        self._hosted_digest = hosted_digest
         self._changing: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
         """By tournament: held while it is resumed or deleted, or one of its bots disqualified."""
         self._storing: set[asyncio.Task[Any]] = set()
@@ -139,11 +150,11 @@ class Tournaments:
     def _check_hosted(self, config: TournamentConfig) -> None:
         """Require that the submissions play which a tournament names; else ConfigError."""
         for bot, digest in config.hosted_bots.items():
-            if (playing := self.digest_of(bot)) != digest:
+            if (playing := self._hosted_digest(bot)) != digest:
                 found = f"plays as {playing[:12]}" if playing else "isn't hosted"
                 raise FieldError("hosted_bots", f"{bot} {found}, and not as {digest[:12]}")
 
-    def fixes(self, bot: str) -> bool:
+    def pins(self, bot: str) -> bool:
         """Return whether a tournament that is played has named the submission that plays as a bot."""
         return any(bot in playing.run.status.config.hosted_bots for playing in self._runs.values())
 
@@ -252,7 +263,7 @@ class Tournaments:
         return TournamentRun(status, host=self._places, store=self._store, missing=missing)
 
     def _start(self, run: TournamentRun) -> None:
-        self._check_hosted(run.status.config)  # here, so that nothing comes between it and `fixes`
+        self._check_hosted(run.status.config)  # here, so that nothing comes between it and `pins`
         tournament_id = run.status.tournament_id
         self._progress.pop(tournament_id, None)
         task = asyncio.create_task(self._play(run))
@@ -260,10 +271,10 @@ class Tournaments:
         task.add_done_callback(lambda _: self._runs.pop(tournament_id, None))
         self._note_profiles(run, self._places.profiles())
 
-    def _note_arrival(self, bot: str, profile: BotProfile) -> None:
+    def _note_arrival(self, session: Session) -> None:
         """Note what a bot says that has just connected."""
         for playing in self._runs.values():
-            self._note_profiles(playing.run, {bot: profile})
+            self._note_profiles(playing.run, {session.name: session.profile})
 
     def _note_profiles(self, run: TournamentRun, said: Mapping[str, BotProfile]) -> None:
         """Note what bots of a tournament say of themselves, and have it stored if it is new."""

@@ -93,6 +93,7 @@ class TournamentWatches:
         self._places = places
         self._clock = clock
         self._watched: dict[int, Broadcast[_Snapshot]] = {}
+        places.events.incident.append(self._note_incident)
         self._intervals: defaultdict[int, list[float]] = defaultdict(list)
         """By tournament: the seconds between two updates of each of its watchers."""
 
@@ -151,11 +152,14 @@ class TournamentWatches:
         snapshot.looked_at = self._clock()
         return snapshot.incidents(0, pending=True)[::-1]
 
+    def _note_incident(self, tournament_id: int, incident: pb.MatchIncident) -> None:
+        if tournament_id in self._watched:
+            self._watched[tournament_id].value.note_incident(incident)
+
     def _shared(self, tournament_id: int) -> Broadcast[_Snapshot]:
         """Return the changes that all watchers of a tournament share; they are kept current."""
         if tournament_id not in self._watched:
             watched = self._watched[tournament_id] = Broadcast(_Snapshot())
-            self._places.incident_listeners[tournament_id] = watched.value.note_incident
             watched.follow(self._keep_current(tournament_id, watched), tournament=tournament_id)
         return self._watched[tournament_id]
 
@@ -182,7 +186,6 @@ class TournamentWatches:
                 await self._tournaments.ended(tournament_id, pause)
         finally:
             del self._watched[tournament_id]
-            del self._places.incident_listeners[tournament_id]
 
     async def _update(
         self, watched: Broadcast[_Snapshot], status: TournamentStatus, *, with_standings: bool

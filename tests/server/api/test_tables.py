@@ -236,9 +236,9 @@ async def test_tables_are_forgotten(arena: Arena, clock: Clock) -> None:
     with pytest.raises(ApiError, match="no longer valid"):
         arena.tables.invitation(token)
     assert table.is_closed
-    assert arena.tables.person_of(secret) == "@Anna"
+    assert arena.tables.person_by_secret(secret) == "@Anna"
     clock.now += KEPT_SECONDS + 1
-    assert arena.tables.person_of(secret) == ""
+    assert arena.tables.person_by_secret(secret) == ""
 
 
 async def test_pages_of_a_seat_are_few(arena: Arena) -> None:

@@ -23,7 +23,7 @@ from happycity_server.hosting.hosting import Hosting
 from happycity_server.hosting.service import HostingService
 from happycity_server.hosting.trial_queue import TrialQueue
 from happycity_server.process.programs import Programs
-from happycity_tournament.hosted.submissions import HostedBot, Submission, SubmissionState
+from happycity_tournament.hosted.submissions import HostedBot, Submission, Submissions, SubmissionState
 
 
 class Clock:
@@ -135,7 +135,8 @@ class Authors:
 @asynccontextmanager
 async def authors(folder: Path) -> AsyncIterator[Authors]:
     """Serve authors, whose bots are never tried."""
-    hosted = Hosting(settings(folder, sandbox=TEMPLATE), folder / "bots", cast("Any", Guests()))
+    submissions = Submissions(folder / "bots")
+    hosted = Hosting(settings(folder, sandbox=TEMPLATE), submissions, cast("Any", Guests()))
     forever = asyncio.Event()
 
     async def run_trial(*_: object) -> tuple[str, ...]:

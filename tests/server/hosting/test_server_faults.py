@@ -22,7 +22,7 @@ from happycity_server.hosting.trial import TrialError
 from happycity_server.process.programs import Programs
 from happycity_tournament.hosted import sandbox
 from happycity_tournament.hosted.sandbox import BWRAP, MEMORY_BYTES, Sandbox
-from happycity_tournament.hosted.submissions import HostedBot, Submission, SubmissionState
+from happycity_tournament.hosted.submissions import HostedBot, Submission, Submissions, SubmissionState
 
 TEMPLATE = "true {socket} {folder} {command}"
 """A sandbox that needs nothing of this machine."""
@@ -45,7 +45,8 @@ class Guests:
 
 async def tried(folder: Path, tries: Callable[[], str], sandbox_check: Callable[[], None]) -> Submission:
     """Submit a bot, whose trial ends in a way; return what became of it."""
-    hosted = Hosting(settings(folder, sandbox=TEMPLATE), folder / "bots", cast("Any", Guests()))
+    submissions = Submissions(folder / "bots")
+    hosted = Hosting(settings(folder, sandbox=TEMPLATE), submissions, cast("Any", Guests()))
     over, loop, save = asyncio.Event(), asyncio.get_running_loop(), hosted.submissions.save
 
     def saved(submission: Submission) -> None:

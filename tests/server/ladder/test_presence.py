@@ -1,6 +1,6 @@
 """Who is there for the ladder, and which bots that fail pause, and for how long."""
 
-from typing import Any, cast
+from typing import cast
 
 import pytest
 from tests.ladder.test_book import profile
@@ -15,6 +15,10 @@ from happycity_server.ladder.presence import (
 )
 from happycity_server.ladder.served_book import ServedBook
 from happycity_server.places.places import Places
+from happycity_server.play.counters import Counters
+from happycity_server.play.events import Events
+from happycity_server.play.limits import SessionLimits
+from happycity_server.play.session import Session
 from happycity_tournament.games import BotProfile
 from happycity_tournament.storage.async_store import AsyncStore
 from happycity_tournament.storage.database import StoreError
@@ -27,7 +31,7 @@ class There:
         self.bots: set[str] = set()
         self.house: set[str] = set()
         self.lobby = self
-        self.arrival_listeners: list[Any] = []
+        self.events = Events()
         self.now = 50.0
         self.notices: list[str] = []
 
@@ -44,8 +48,7 @@ class There:
         self.notices.append(bot)
 
     def arrive(self, bot: str) -> None:
-        for listener in self.arrival_listeners:
-            listener(bot, profile())
+        self.events.arrived(Session(bot, SessionLimits(), Counters()))
 
 
 class Failing(There):

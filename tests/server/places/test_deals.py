@@ -30,7 +30,10 @@ class Deals:
         self.open: list[Any] = []
         """The specifications of open matches."""
         matches = SimpleNamespace(newest_matches=lambda: [SimpleNamespace(spec=spec) for spec in self.open])
-        self.deals = DealsInPlay(matches, SimpleNamespace(store=store, read=self._read))  # type: ignore[arg-type]
+        self.waiting_seeds: list[int] = []
+        """Those of deals that wait for people at tables."""
+        stored = SimpleNamespace(store=store, read=self._read)
+        self.deals = DealsInPlay(matches, stored, waiting_seeds=lambda: self.waiting_seeds)  # type: ignore[arg-type]
 
     async def _read(self, call: Any, *arguments: Any) -> Any:
         return call(*arguments)
@@ -116,7 +119,7 @@ async def test_a_deal_of_a_tournament_that_was_played_for_itself(deals: Deals) -
 
 async def test_deals_that_wait_for_people(deals: Deals) -> None:
     single = deals.single(7)
-    deals.deals.waiting_seeds = lambda: [7]
+    deals.waiting_seeds.append(7)
     assert await deals.play(single) is Play.REPEATED
 
 

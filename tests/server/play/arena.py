@@ -34,7 +34,7 @@ class Arena:
             lambda: self.now,
             limits=SessionLimits(**limits),
         )
-        workers = WorkerService(lambda: self.now, Conditions())
+        workers = WorkerService(lambda: self.now, Conditions(), events=self.lobby.events)
         self.places = Places(self.lobby, cast("AsyncStore", None), lambda: self.now, workers)
         self.lobby.sweep()
         self.stored = asyncio.Event()

@@ -82,6 +82,8 @@ class Watched:
         self._watches = TournamentWatches(
             cast(Tournaments, self), self.arena.places, clock=lambda: self.threads.now
         )
+        self.feeds = self._watches._watched
+        """By tournament whose changes are collected."""
 
     def play(self, games: int) -> None:
         first = self.status_now.progress.games
@@ -244,7 +246,7 @@ async def test_a_watcher_may_go_while_standings_are_computed(watched: Watched) -
     watched.threads.held = []
     task = asyncio.create_task(rest(watched.watch()))
     await settle()
-    assert list(watched.arena.places.incident_listeners) == [1]
+    assert list(watched.feeds) == [1]
     task.cancel()
     await settle()
     watched.threads.release()
@@ -253,7 +255,7 @@ async def test_a_watcher_may_go_while_standings_are_computed(watched: Watched) -
     watched.threads.now += LINGER_SECONDS + 1
     await watched.pass_time()
     assert watched.computed == computed
-    assert not watched.arena.places.incident_listeners
+    assert not watched.feeds
 
 
 async def test_a_watcher_gets_only_what_has_changed(watched: Watched) -> None:
