@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
 
 TOLERANCE_SECONDS = 0.01
 """How late a tick may come before the excess is taken out of the clock: timers are never exact."""
@@ -53,17 +52,3 @@ class UnixClock:
     def __call__(self) -> float:
         """Return Unix time in seconds."""
         return self._offset + self._steady()
-
-
-class Sending:
-    """One message to a bot, as the clocks of the decisions in it see it."""
-
-    __slots__ = ("time",)
-
-    def __init__(self) -> None:
-        self.time: float | None = None
-        """When the message was handed to the bot's connection; None until then."""
-
-
-NOT_SENT: Final = Sending()
-"""The message of a decision that nobody is sent."""

@@ -22,11 +22,11 @@ from happycity_server.play.counters import Counters
 from happycity_server.play.events import Events
 from happycity_server.play.referee import (
     Action,
-    AskSeat,
     GameFinished,
     MovePlayed,
     NoteKind,
     Notify,
+    OpenDecision,
     Referee,
 )
 from happycity_server.play.session import Seat, Session
@@ -78,7 +78,6 @@ _P = ParamSpec("_P")
 
 _NOTICES = {kind: play.NoticeKind.Value(f"NOTICE_KIND_{kind.name}") for kind in NoteKind}
 _STRIKES = (NoteKind.ILLEGAL_ANSWER, NoteKind.TIMEOUT)
-_NO_SEAT = -1
 
 Watcher = Callable[[], None]
 """Called after each move and at the end of a match."""
@@ -146,7 +145,7 @@ class Match(OpenMatch):
         """Bots that are asked no more."""
         self.referee = Referee(spec.deal, spec.time, spec.policy, spec.past)
         self.watchers: set[Watcher] = set()
-        self._open_seat = _NO_SEAT  # the seat that was asked and has not answered yet
+        self._asked: OpenDecision | None = None  # what was asked and is not answered yet
         self._unix_clock = unix_clock
         self._arena_events = events
         self._counters = counters
@@ -229,11 +228,11 @@ class Match(OpenMatch):
 
     def is_asked(self, seat: int) -> bool:
         """Return whether a decision waits for a seat's bot."""
-        return self._open_seat == seat
+        return self._asked is not None and self._asked.seat == seat
 
     def asked_at(self, seat: int) -> float | None:
         """Return when the clock of a seat's open decision was started; None if none waits for its bot."""
-        return self.referee.asked_at if self._open_seat == seat else None
+        return self._asked.asked_at if self._asked is not None and self._asked.seat == seat else None
 
     def was_asked(self, seat: int, decision_id: int) -> bool:
         """Return whether a decision, the open one or an earlier one, is or was this seat's."""
@@ -270,9 +269,9 @@ class Match(OpenMatch):
             self._events.rewind(seat)
         else:
             self._events.reset(seat)
-        if self._open_seat == seat:
-            # Sent again, so it starts no clock.
-            session.send(self._decision(self.referee.ask_again(now), session))
+        if self._asked is not None and self._asked.seat == seat:
+            left_us = self._asked.time_left_us(now)
+            session.send(self._decision(self._asked, session, left_us))  # again, so it starts no clock
         return ()
 
     def _begin(self, sessions: Sequence[Session | None], now: float) -> Sequence[Action]:
@@ -321,7 +320,7 @@ class Match(OpenMatch):
         for action in actions:
             if isinstance(action, MovePlayed):
                 self._played(action)
-            elif isinstance(action, AskSeat):
+            elif isinstance(action, OpenDecision):
                 self._ask(action)
             elif isinstance(action, Notify):
                 self._notify(action)
@@ -331,27 +330,27 @@ class Match(OpenMatch):
             self._call(*self.watchers)
 
     def _played(self, played: MovePlayed) -> None:
-        if self._open_seat != _NO_SEAT:
-            self._events.settle(self._open_seat, answered=played.answered)
-            self._open_seat = _NO_SEAT
+        if self._asked is not None:
+            self._events.settle(self._asked.seat, answered=played.answered)
+            self._asked = None
         self._events.append(self._encoder.events(played.events))
 
-    def _ask(self, ask: AskSeat) -> None:
-        seat = self._open_seat = ask.seat
-        session = self._sessions[seat]
+    def _ask(self, asked: OpenDecision) -> None:
+        self._asked = asked
+        session = self._sessions[asked.seat]
         assert session is not None  # a seat without a session is forfeited
         if session.outbox is not None:  # else the bot is asked when it comes back
-            self.referee.queued(session.outbox.ask(self._decision(ask, session)))
+            session.outbox.ask(asked, self._decision(asked, session, asked.limit_us))
 
-    def _decision(self, ask: AskSeat, session: Session) -> bytes:
+    def _decision(self, asked: OpenDecision, session: Session, time_left_us: int | None) -> bytes:
         """Encode the open decision."""
         return self._encoder.decision(
             self.referee.game,
-            decision_id=ask.decision_id,
-            events=self._events.unsent(ask.seat),
-            time_left_us=ask.time_left_us,
-            bank_left_us=ask.bank_left_us,
-            last_think_us=ask.last_think_us,
+            decision_id=asked.decision_id,
+            events=self._events.unsent(asked.seat),
+            time_left_us=time_left_us,
+            bank_left_us=asked.bank_left_us,
+            last_think_us=asked.last_think_us,
             round_trip_us=session.round_trip_us,
         )
 
@@ -393,7 +392,7 @@ class Match(OpenMatch):
         self.state = state  # at once, though sessions don't know it yet
         self.decisions_asked = self.referee.decision_id
         self.finished_at = self._unix_clock()
-        self._open_seat = _NO_SEAT
+        self._asked = None
         self._counters.add_think_times(self.referee.think_us)
         part = response_part("games_over", over)
         sessions = filter(None, dict.fromkeys(self._sessions))

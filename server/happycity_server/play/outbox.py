@@ -4,17 +4,69 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from enum import Enum
+from typing import Final
 
 from happycity.v1 import play_service_pb2 as play
 from happycity.wire.decisions import response_part
 from happycity_server.errors import ApiError, Reason
-from happycity_server.play.clock import Sending
 from happycity_server.play.counters import Counters
 from happycity_server.play.limits import SessionLimits
+from happycity_server.play.referee import OpenDecision
 
 HOLD_SECONDS = 0.03
 """Coalesce decisions for at most this long while the bot is busy (like Nagle's algorithm): each message costs
 far more than the decisions in it."""
+
+
+class OutboxState(Enum):
+    """What an outbox waits for before it sends."""
+
+    IDLE = "idle"
+    """Nothing: the bot is done with all decisions that it was sent, or takes its time."""
+    BUSY = "busy"
+    """The bot, which has been sent decisions and has said nothing since, or `HOLD_SECONDS`."""
+    ENDING = "ending"
+    """Nothing: the stream ends when all is sent."""
+
+
+_IDLE: Final = OutboxState.IDLE  # bound once: looking a member up in its class is slow
+_BUSY: Final = OutboxState.BUSY
+_ENDING: Final = OutboxState.ENDING
+_NEXT: Final = {_IDLE: (_BUSY, _ENDING), _BUSY: (_IDLE, _ENDING), _ENDING: ()}
+
+
+class Pings:
+    """The pings of one connection, which measure round trips. One that isn't answered measures nothing."""
+
+    def __init__(self, seconds: float, now: float) -> None:
+        self._seconds = seconds
+        self._last = play.Ping()
+        self._due = now + seconds
+        self.waits = False
+        """Whether one waits to be sent."""
+        self._sent_at: float | None = None  # until the pong comes
+
+    def begin(self, now: float) -> bool:
+        """Let the next ping wait to be sent, if it is due; return whether it is."""
+        if now < self._due:
+            return False
+        self._due = now + self._seconds
+        self._last.nonce += 1
+        self.waits, self._sent_at = True, None
+        return True
+
+    def take(self, now: float) -> bytes:
+        """Return the ping that waits, which is sent now."""
+        self.waits, self._sent_at = False, now
+        return response_part("ping", self._last)
+
+    def end(self, nonce: int, now: float) -> int | None:
+        """Return the microseconds since the ping that is answered; None if that was not the last one."""
+        if self._sent_at is None or nonce != self._last.nonce:
+            return None
+        round_trip, self._sent_at = now - self._sent_at, None
+        return max(1, round(round_trip * 1e6))
 
 
 class Outbox:
@@ -41,7 +93,6 @@ class Outbox:
             counters: those of the server.
             on_ends_sent: called whenever ends of games are handed to the connection.
         """
-        now = clock()
         self.error: ApiError | None = None
         """Why the server ended the stream, if it did."""
         self.cut_off: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -55,21 +106,17 @@ class Outbox:
         self._clock = clock
         self._counters = counters
         self._parts: list[bytes] = []
-        self._sending = Sending()  # starts the clocks of the decisions
+        self._decisions: list[OpenDecision] = []  # those among the parts
         self._notices = 0
         self._withheld = 0
         self._last_withheld = play.NOTICE_KIND_UNSPECIFIED
-        self._last_ping = play.Ping()
-        self._ping_due = now + limits.ping_seconds
-        self._ping_waits = False
-        self._pinged_at: float | None = None  # until the pong comes
+        self.pings = Pings(limits.ping_seconds, clock())
         self._writing_since: float | None = None
-        self._ending = False
-        self._asking = False  # whether the outbox holds a decision
-        self._wake = asyncio.Event()
+        self._state: OutboxState = _IDLE
+        self._not_busy = asyncio.Event()  # the state is another than BUSY
+        self._not_busy.set()
+        self._wake = asyncio.Event()  # there is something to send, or the stream is to end
         self._drained = asyncio.Event()
-        self._idle = asyncio.Event()
-        self._idle.set()
 
     @property
     def congested(self) -> bool:
@@ -82,11 +129,10 @@ class Outbox:
         self.waiting_bytes += len(part)
         self._wake.set()
 
-    def ask(self, decision: bytes) -> Sending:
-        """Add a decision, which the bot will answer; return the message that it will be sent in."""
-        self._asking = True
-        self.send(decision)
-        return self._sending
+    def ask(self, decision: OpenDecision, encoded: bytes) -> None:
+        """Add a decision, which the bot will answer; it is told when it is sent."""
+        self._decisions.append(decision)
+        self.send(encoded)
 
     def end_match(self, over: bytes, *, seats: int = 1) -> None:
         """Add the end of a match in which the bot filled some seats."""
@@ -119,8 +165,8 @@ class Outbox:
 
     def end(self, error: ApiError | None) -> None:
         """End the stream once the outbox is sent: with an error, or in good order."""
-        if not self._ending:
-            self._ending = True
+        if self._state is not _ENDING:
+            self._enter(_ENDING)
             self.error = error
             if error is not None and error.reason is Reason.SHUTTING_DOWN:
                 self.notice(play.NOTICE_KIND_SHUTDOWN, str(error))
@@ -135,36 +181,41 @@ class Outbox:
     async def next_batch(self) -> bytes:
         """Wait for something to send and return all there is; empty when the stream is to end."""
         self._writing_since = None
-        while True:
-            await self._wake.wait()
-            if not self._idle.is_set():
-                await self._wait_until_idle()
-            self._wake.clear()
-            now = self._clock()
-            batch = self._take(now)
-            if self._ending:
-                self._wake.set()  # come back once more, for the end
-            if batch:
-                self._writing_since = now
-            if batch or self._ending:
-                return batch
+        await self._wake.wait()
+        if self._state is _BUSY:
+            timer = asyncio.get_running_loop().call_later(HOLD_SECONDS, self.heard)
+            await self._not_busy.wait()
+            timer.cancel()
+        now = self._clock()
+        batch = self._take(now)
+        if batch:
+            self._writing_since = now
+        return batch
 
-    async def _wait_until_idle(self) -> None:
-        timer = asyncio.get_running_loop().call_later(HOLD_SECONDS, self._idle.set)
-        await self._idle.wait()
-        timer.cancel()
+    def _enter(self, state: OutboxState) -> None:
+        assert state in _NEXT[self._state], (self._state, state)
+        self._state = state
+        if state is _BUSY:
+            self._not_busy.clear()
+        else:
+            self._not_busy.set()
 
     def _take(self, now: float) -> bytes:
         """Empty the outbox; the clocks of the decisions in it start."""
-        if self._asking:
-            self._asking = False
-            self._idle.clear()
-            self._sending.time = now
-            self._sending = Sending()
+        if self._state is not _ENDING:
+            self._wake.clear()  # else the writer comes back once more, for the end
+        if self._decisions:
+            for decision in self._decisions:
+                decision.sent(now)
+            self._decisions.clear()
+            if self._state is _IDLE:
+                self._enter(_BUSY)
         counters = self._counters
         counters.outbox_high_water_bytes = max(counters.outbox_high_water_bytes, self.waiting_bytes)
-        if self._notices or self._ping_waits:
-            self._take_extras(now)
+        if self._notices:
+            self._add_withheld()
+        if self.pings.waits:
+            self._parts.append(self.pings.take(now))
         batch = b"".join(self._parts)
         self._parts.clear()
         self.waiting_bytes = 0
@@ -174,28 +225,17 @@ class Outbox:
             self._on_ends_sent()
         return batch
 
-    def _take_extras(self, now: float) -> None:
-        """Add the notice about withheld notices, and the newest ping."""
+    def _add_withheld(self) -> None:
+        """Add the notice about withheld notices."""
         if self._withheld:
             text = f"and {self._withheld} more such notices"
             self._parts.append(response_part("notices", play.Notice(kind=self._last_withheld, text=text)))
         self._notices = self._withheld = 0
-        if self._ping_waits:
-            self._parts.append(response_part("ping", self._last_ping))
-            self._ping_waits = False
-            self._pinged_at = now
 
     def heard(self) -> None:
         """Note a message of the bot: it is done with the last batch."""
-        self._idle.set()
-
-    def pong(self, nonce: int, now: float) -> int | None:
-        """Return the microseconds since the ping that is answered; None if that was not the last one."""
-        if self._pinged_at is None or nonce != self._last_ping.nonce:
-            return None
-        round_trip = now - self._pinged_at
-        self._pinged_at = None
-        return max(1, round(round_trip * 1e6))
+        if self._state is _BUSY:
+            self._enter(_IDLE)
 
     async def drained(self) -> None:
         """Wait until what waits now is sent."""
@@ -209,8 +249,8 @@ class Outbox:
             now: the time.
             thinking: returns for how many seconds the bot may think without looking at the stream.
         """
-        if now >= self._ping_due:
-            self._ping(now)
+        if self.pings.begin(now):
+            self._wake.set()
         limits = self._limits
         writing = 0.0 if self._writing_since is None else now - self._writing_since
         if self.waiting_bytes > limits.outbox_bytes:
@@ -218,11 +258,3 @@ class Outbox:
             self.cut(ApiError(Reason.STALLED, text))
         elif writing > limits.stall_seconds and writing > thinking():
             self.cut(ApiError(Reason.STALLED, f"the bot read nothing for {writing:.1f} s"))
-
-    def _ping(self, now: float) -> None:
-        """Send a ping; an older one that was not answered measures nothing."""
-        self._ping_due = now + self._limits.ping_seconds
-        self._last_ping.nonce += 1
-        self._ping_waits = True
-        self._pinged_at = None
-        self._wake.set()

@@ -30,7 +30,6 @@ from happycity import (
 from happycity.match import one_line, seat_results
 from happycity.records.record import Json, Recorder, clock_json, metrics_json
 from happycity.records.replay import clock_of, endings_of, incidents_of
-from happycity_server.play.clock import NOT_SENT, Sending
 
 MAX_METRICS = 16
 """How many of an answer are kept."""
@@ -63,7 +62,8 @@ class NoteKind(Enum):
 class MovePlayed:
     """The game went on: by a move, or by its set-up."""
 
-    # Like `AskSeat` no NamedTuple: each decision makes one of both, and compiled code makes these quicker.
+    # Like `OpenDecision` no NamedTuple: each decision makes one of both, and compiled code makes these
+    # quicker.
 
     def __init__(self, seat: int, move: Move | None, events: Sequence[Event], *, answered: bool) -> None:
         self.seat = seat
@@ -75,26 +75,50 @@ class MovePlayed:
         """Whether the seat's bot answered, rather than the fallback."""
 
 
-class AskSeat:
-    """A seat must choose: send it the decision that waits in the game."""
+class OpenDecision:
+    """A seat must choose: send it the decision that waits in the game, and tell this when it was sent.
+
+    Its clock runs from then on. Until it is sent the clock runs from the question, so that a bot that doesn't
+    read is late all the same. Sending it again, to a bot that was away, starts nothing.
+    """
 
     def __init__(
         self,
         seat: int,
         decision_id: int,
         *,
-        time_left_us: int | None,
+        asked_at: float,
+        limit: float | None,
+        limit_us: int | None,
         bank_left_us: int | None,
         last_think_us: int | None,
     ) -> None:
         self.seat = seat
         self.decision_id = decision_id
-        self.time_left_us = time_left_us
-        """Microseconds to decide; None: no limit."""
+        self.asked_at = asked_at
+        """When its clock was started."""
+        self.limit = limit
+        """Seconds to decide, the margin not counted; None: no limit."""
+        self.limit_us = limit_us
+        """The same in whole microseconds."""
         self.bank_left_us = bank_left_us
         """Microseconds left in the seat's bank; None: no bank."""
         self.last_think_us = last_think_us
         """Microseconds that the seat's last decision took; None before the first one."""
+
+    def sent(self, now: float) -> None:
+        """Note that it was handed to its bot's connection: its clock starts."""
+        self.asked_at = now
+
+    @property
+    def due(self) -> float | None:
+        """When the answer is due, the margin not counted; None: no limit."""
+        return None if self.limit is None else self.asked_at + self.limit
+
+    def time_left_us(self, now: float) -> int | None:
+        """Return the microseconds that it may still take; None: no limit."""
+        due = self.due
+        return None if due is None else _microseconds(due - now)
 
 
 class Notify(NamedTuple):
@@ -114,7 +138,7 @@ class GameFinished(NamedTuple):
     seats: tuple[SeatResult, ...]
 
 
-Action = MovePlayed | AskSeat | Notify | GameFinished
+Action = MovePlayed | OpenDecision | Notify | GameFinished
 
 
 class Referee:
@@ -123,9 +147,6 @@ class Referee:
     A seat that answers late or with no legal move gets a strike, and the policy's fallback is played for
     it. With too many strikes, or when its bot leaves or resigns, the seat is forfeited: the fallback plays
     for it to the end, and it ranks last.
-
-    The clock of a decision starts when the decision is handed to the bot's connection (`queued`). Until then
-    it runs from the question, so that a bot that doesn't read is late all the same.
     """
 
     def __init__(
@@ -140,6 +161,8 @@ class Referee:
         self.game = Game(deal)
         self.decision_id = 0
         """The open decision; afterwards the last one. Decisions count from 1."""
+        self.open: OpenDecision | None = None
+        """The decision that waits for a bot; None before the start and after the end."""
         self._recorder = Recorder(deal)
         self.think_us: list[int] = []
         """Microseconds that each decision so far took; 0 where no bot was asked."""
@@ -151,19 +174,17 @@ class Referee:
         """Why each seat was forfeited; "" where nobody said."""
         self._last_think_us: list[int | None] = [None] * players
         self._banks = [time.bank_seconds] * players
-        self._limit = time.decision_seconds
-        self._limit_us = _microseconds(self._limit)
+        self._limit = None if time.no_clock else time.decision_seconds
+        self._limit_us = None if time.no_clock else _microseconds(time.decision_seconds)
         self._seed = deal.seed
         self._time = time
         self._policy = policy
         self._strikes = [0] * players
         self._late = [0] * players  # decisions without an answer in time
-        self._opened_at = math.inf  # when the open decision came up
-        self._sending = NOT_SENT  # what brings it to its bot
         self.metrics: list[Json] = []
         """The bots' numbers about their decisions so far, as a record has them."""
         self._notified_of_metrics: set[int] = set()  # seats
-        self._defaulted: dict[int, float | None] = {}  # the fallback settled it: its limit
+        self._defaulted: dict[int, float | None] = {}  # the fallback settled it: when it was due
         self._round_starts: list[int] = []  # the first decision of each round
         # What has happened before `start`.
         self._past: list[Action] = [MovePlayed(-1, None, self.game.events, answered=False)]
@@ -182,27 +203,10 @@ class Referee:
         return seat_results(self.game.outcome, self.endings, self.reasons)
 
     @property
-    def asked_at(self) -> float:
-        """When the clock of the open decision was started."""
-        sent_at = self._sending.time
-        return self._opened_at if sent_at is None else sent_at
-
-    @property
     def deadline(self) -> float | None:
         """When `tick` is due, if a decision with a limit is open; the margin is part of it."""
-        if self._time.no_clock or not self.decision_id or self.game.outcome is not None:
-            return None
-        return self.asked_at + self._limit + self._time.margin_seconds
-
-    def time_left(self, now: float) -> float | None:
-        """Return the seconds that the open decision may still take, the margin not counted."""
-        deadline = self.deadline
-        return None if deadline is None else deadline - self._time.margin_seconds - now
-
-    def ask_again(self, now: float) -> AskSeat:
-        """Return the open decision for a bot that has a new connection; no clock starts again."""
-        left = self.time_left(now)
-        return self._ask(self.game.seat, None if left is None else _microseconds(left))
+        due = None if self.open is None else self.open.due
+        return None if due is None else due + self._time.margin_seconds
 
     def was_asked(self, seat: int, decision_id: int) -> bool:
         """Return whether a decision, the open one or an earlier one, is or was this seat's."""
@@ -245,20 +249,14 @@ class Referee:
             self._open_decision()
             self._past.append(self._play(Move.parse(line["move"]), taken, answered=True))
 
-    def queued(self, sending: Sending) -> None:
-        """Note what brings the open decision to its bot: its clock starts when that is sent.
-
-        Sending a decision again, to a bot that was away, starts nothing.
-        """
-        self._sending = sending
-
     def answer(
         self, seat: int, decision_id: int, index: int, now: float, metrics: Mapping[str, float] | None = None
     ) -> list[Action]:
         """Take a bot's choice, the position of a legal move, and its numbers about that."""
-        if decision_id != self.decision_id or seat != self.game.seat:
-            return self._stray_answer(seat, decision_id, now)
-        think_us = self._stop_clock(seat, now)
+        decision = self.open
+        if decision is None or decision_id != decision.decision_id or seat != decision.seat:
+            return self._unexpected_answer(seat, decision_id, now)
+        think_us = self._stop_clock(decision, now)
         moves = self.game.legal_moves
         if not 0 <= index < len(moves):
             text = f"answered {index}, but the legal moves are 0 to {len(moves) - 1}"
@@ -276,13 +274,13 @@ class Referee:
 
         With `silent`, the bot has never answered in any game: then a second late decision forfeits the seat.
         """
-        deadline = self.deadline
-        if deadline is None or now < deadline:
+        decision, deadline = self.open, self.deadline
+        if decision is None or deadline is None or now < deadline:
             return []
-        seat, limit = self.game.seat, f"{self._limit:g} s"
+        seat, limit = decision.seat, f"{decision.limit:g} s"
         self._late[seat] += 1
         actions, allowed = self._strike(
-            seat, NoteKind.TIMEOUT, f"no answer within {limit}", self._stop_clock(seat, now)
+            seat, NoteKind.TIMEOUT, f"no answer within {limit}", self._stop_clock(decision, now)
         )
         if silent and self._late[seat] >= SILENT_DECISIONS:
             reason = (
@@ -298,30 +296,19 @@ class Referee:
         if self.game.outcome is not None or self.endings[seat] is not _FINISHED:
             return []
         actions: list[Action] = [self._note_forfeit(seat, ending, one_line(reason))]
-        # Before the start no seat has been asked yet.
-        if self.decision_id == 0 or seat != self.game.seat:
+        if self.open is None or seat != self.open.seat:
             return actions
-        actions.append(self._play_fallback(self._stop_clock(seat, now)))
+        actions.append(self._play_fallback(self._stop_clock(self.open, now)))
         return self._continue(actions, now)
 
-    def _stop_clock(self, seat: int, now: float) -> int:
-        """Return the microseconds that the open decision took, and charge them to the seat's bank."""
-        think = now - self.asked_at
+    def _stop_clock(self, decision: OpenDecision, now: float) -> int:
+        """Return the microseconds that the open decision took, and charge them to its seat's bank."""
+        seat, think = decision.seat, now - decision.asked_at
         if self._time.bank_seconds:
             charged = max(0.0, think - self._time.margin_seconds)
             self._banks[seat] = max(0.0, self._banks[seat] - charged)
         think_us = self._last_think_us[seat] = _microseconds(think)
         return think_us
-
-    def _start_clock(self, seat: int, now: float) -> None:
-        """Let the time of a new decision run."""
-        self._opened_at = now
-        self._sending = NOT_SENT
-        time = self._time
-        if time.bank_seconds:
-            self._banks[seat] += time.increment_seconds
-            self._limit = min(time.decision_seconds, self._banks[seat])
-            self._limit_us = _microseconds(self._limit)
 
     def _strike(self, seat: int, kind: NoteKind, text: str, think_us: int) -> tuple[list[Action], bool]:
         """Play the fallback in place of an answer; return what follows, and whether the strike is allowed."""
@@ -343,7 +330,7 @@ class Referee:
         self.incidents.append(incident)
         return Notify(seat, kind, decision_id, text, incident)
 
-    def _stray_answer(self, seat: int, decision_id: int, now: float) -> list[Action]:
+    def _unexpected_answer(self, seat: int, decision_id: int, now: float) -> list[Action]:
         """Ignore an answer that settles nothing; notify the bot unless it repeats one that counted."""
         if not self.was_asked(seat, decision_id):
             text = f"decision {decision_id} was not asked of this seat"
@@ -379,9 +366,7 @@ class Referee:
         return MovePlayed(seat, move, game.events, answered=answered)
 
     def _play_fallback(self, think_us: int) -> MovePlayed:
-        deadline = self.deadline
-        due = None if deadline is None else deadline - self._time.margin_seconds
-        self._defaulted[self.decision_id] = due
+        self._defaulted[self.decision_id] = None if self.open is None else self.open.due
         return self._play(self._fallback(), think_us, answered=False)
 
     def _fallback(self) -> Move:
@@ -396,6 +381,7 @@ class Referee:
     def _continue(self, actions: list[Action], now: float) -> list[Action]:
         """Play for forfeited seats, then ask or finish."""
         game, endings = self.game, self.endings
+        self.open = None
         while game.outcome is None and endings[game.seat] is not _FINISHED:
             self._open_decision()
             actions.append(self._play_fallback(0))
@@ -403,8 +389,8 @@ class Referee:
             actions.append(GameFinished(self.results))
             return actions
         self._open_decision()
-        self._start_clock(game.seat, now)
-        actions.append(self._ask(game.seat, None if self._time.no_clock else self._limit_us))
+        self.open = self._ask(game.seat, now)
+        actions.append(self.open)
         return actions
 
     def _open_decision(self) -> None:
@@ -414,13 +400,20 @@ class Referee:
         if begun:
             self._round_starts += [self.decision_id] * begun
 
-    def _ask(self, seat: int, time_left_us: int | None) -> AskSeat:
-        banked = self._time.bank_seconds > 0 and not self._time.no_clock
-        bank_us = _microseconds(self._banks[seat]) if banked else None
-        return AskSeat(
+    def _ask(self, seat: int, now: float) -> OpenDecision:
+        """Return a new decision, of which the clock runs from now on."""
+        limit, limit_us, bank_us = self._limit, self._limit_us, None
+        if self._time.bank_seconds:
+            bank = self._banks[seat] = self._banks[seat] + self._time.increment_seconds
+            if limit is not None:
+                limit, bank_us = min(limit, bank), _microseconds(bank)
+                limit_us = _microseconds(limit)
+        return OpenDecision(
             seat,
             self.decision_id,
-            time_left_us=time_left_us,
+            asked_at=now,
+            limit=limit,
+            limit_us=limit_us,
             bank_left_us=bank_us,
             last_think_us=self._last_think_us[seat],
         )

@@ -308,7 +308,7 @@ class Session:
         for resign in resigns:
             self._resign(resign, now)
         if request.HasField("pong"):
-            round_trip = outbox.pong(request.pong.nonce, now)
+            round_trip = outbox.pings.end(request.pong.nonce, now)
             self.round_trip_us = self.round_trip_us if round_trip is None else round_trip
         if request.HasField("hello"):
             raise invalid("hello", "a stream has one")

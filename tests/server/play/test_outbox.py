@@ -9,6 +9,7 @@ from happycity import Ending, TimeControl, VoidReason
 from happycity.v1 import play_service_pb2 as play
 from happycity_server.errors import Reason
 from happycity_server.play.lobby import SWEEP_SECONDS
+from happycity_server.play.outbox import OutboxState
 
 
 async def test_pong_measures_the_round_trip(arena: Arena) -> None:
@@ -110,3 +111,30 @@ async def test_decisions_gather_while_the_bot_is_busy(arena: Arena, monkeypatch:
     assert (await anna.read()).decisions
     others[0].void(VoidReason.STOPPED)
     assert (await anna.read()).games_over  # though the bot has not answered
+
+
+async def test_a_stream_that_ends_waits_for_no_bot(arena: Arena, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What waits while a bot is busy is sent when the stream is to end, then the end."""
+    monkeypatch.setattr("happycity_server.play.outbox.HOLD_SECONDS", 3600.0)
+    anna = arena.connect("anna")
+    await arena.match("anna", "ghost")
+    await anna.decision()
+    anna.outbox.notice(play.NOTICE_KIND_PAUSED, "a pause")
+    gathered = asyncio.create_task(anna.read())
+    await asyncio.sleep(0)
+    assert not gathered.done()
+    anna.outbox.end(None)
+    assert [notice.text for notice in (await gathered).notices] == ["a pause"]
+    anna.outbox.heard()
+    anna.outbox.end(None)
+    await anna.read()
+    assert anna.batches[-1] == b""
+
+
+async def test_a_wrong_step_of_an_outbox_fails(arena: Arena) -> None:
+    """The states have an order, which every change keeps."""
+    outbox = arena.connect("anna").outbox
+    outbox.end(None)
+    for state in OutboxState:
+        with pytest.raises(AssertionError):
+            outbox._enter(state)

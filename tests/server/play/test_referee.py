@@ -13,8 +13,15 @@ from tests.tables import Table
 from happycity import Config, Deal, Ending, FailurePolicy, Fallback, Game, TimeControl
 from happycity.records.record import dumps, loads
 from happycity.records.replay import incidents_of, replay
-from happycity_server.play.clock import Sending
-from happycity_server.play.referee import Action, AskSeat, GameFinished, MovePlayed, NoteKind, Notify, Referee
+from happycity_server.play.referee import (
+    Action,
+    GameFinished,
+    MovePlayed,
+    NoteKind,
+    Notify,
+    OpenDecision,
+    Referee,
+)
 from happycity_server.play.session import SILENT_SECONDS
 
 DEAL = Deal.shuffle(Config(players=3), seed=5)
@@ -25,7 +32,7 @@ class Script:
 
     def __init__(self) -> None:
         self._referee: Referee
-        self._sending = Sending()
+        self._queued: OpenDecision | None = None
 
     def results(self, line: str) -> Iterator[str]:
         """Yield what the referee does at a step, and the deadline after it."""
@@ -64,18 +71,20 @@ class Script:
 
     def _queue(self) -> Iterator[str]:
         """Hand the open decision to its bot's outbox."""
-        self._sending = Sending()
-        self._referee.queued(self._sending)
+        self._queued = self._referee.open
         yield from ()
 
     def _sent(self, now: str) -> Iterator[str]:
-        self._sending.time = float(now)
+        assert self._queued is not None
+        self._queued.sent(float(now))
         yield from ()
 
     def _again(self, now: str) -> Iterator[str]:
         """Ask the open decision again, and say how much of its time is left."""
-        yield shown(self._referee.ask_again(float(now)))
-        yield f"time left {self._referee.time_left(float(now))}"
+        asked = self._referee.open
+        assert asked is not None
+        yield shown(asked, float(now))
+        yield f"time left {None if asked.due is None else asked.due - float(now)}"
 
     def _finish(self, now: str) -> Iterator[str]:
         """Play the last legal moves to the end, if it has not come; show the results, and the record."""
@@ -105,13 +114,14 @@ def test_a_silent_bot_is_out_within_30_seconds_by_default() -> None:
     assert now < 30
 
 
-def shown(action: Action) -> str:
+def shown(action: Action, now: float | None = None) -> str:
     match action:
         case MovePlayed():
             how = "answered" if action.answered else "not answered"
             return f"seat {action.seat} plays {action.move}, {how}, {len(action.events)} events"
-        case AskSeat():
-            times = (action.time_left_us, action.bank_left_us, action.last_think_us)
+        case OpenDecision():
+            left_us = action.time_left_us(action.asked_at if now is None else now)
+            times = (left_us, action.bank_left_us, action.last_think_us)
             return (
                 f"seat {action.seat} is asked {action.decision_id}, time, bank and last think {micro(times)}"
             )
@@ -142,11 +152,11 @@ def test_referee_does_what_is_kept() -> None:
     TABLE.check(least=100)
 
 
-def asked(actions: list[Action]) -> AskSeat:
+def asked(actions: list[Action]) -> OpenDecision:
     """Return the question among actions: there is exactly one, at the end."""
     *others, ask = actions
-    assert isinstance(ask, AskSeat)
-    assert not any(isinstance(action, AskSeat) for action in others)
+    assert isinstance(ask, OpenDecision)
+    assert not any(isinstance(action, OpenDecision) for action in others)
     return ask
 
 
@@ -154,8 +164,8 @@ def fields_of(action: Action) -> tuple[object, ...]:
     """Return the fields of a move that was played, or of a question, in the order of their declaration."""
     if isinstance(action, MovePlayed):
         return action.seat, action.move, action.events, action.answered
-    assert isinstance(action, AskSeat)
-    times = action.time_left_us, action.bank_left_us, action.last_think_us
+    assert isinstance(action, OpenDecision)
+    times = action.time_left_us(action.asked_at), action.bank_left_us, action.last_think_us
     return action.seat, action.decision_id, *times
 
 
@@ -275,6 +285,21 @@ def test_game_continues_from_its_record_so_far() -> None:
     played_on = Referee(DEAL, TimeControl(), policy, past)
     play_to_end(played_on, played_on.start(0.0)[-1:])
     replay(loads(dumps(played_on.record())))
+
+
+def test_a_seat_is_forfeited_before_its_game_continues() -> None:
+    """Also the one whose turn it is, though no clock runs yet: the fallback plays when the game goes on."""
+    first = Referee(DEAL, TimeControl(bank_seconds=5.0), FailurePolicy())
+    first.start(0.0)
+    first.answer(0, 1, 0, 0.5)
+    again = Referee(DEAL, TimeControl(bank_seconds=5.0), FailurePolicy(), loads(dumps(first.record())))
+    seat = again.game.seat
+    (notice,) = again.forfeit(seat, Ending.ABSENT, 9.0)
+    assert isinstance(notice, Notify)
+    assert asked(again.start(9.0)).seat != seat
+    assert again.think_us[1:] == [0] * (len(again.moves) - 1)
+    play_to_end(again, [again.open] if again.open else [])
+    replay(loads(dumps(again.record())))
 
 
 if __name__ == "__main__":

@@ -116,7 +116,7 @@ async def test_match_that_fails_while_it_is_shown_again_is_voided(
     def fail(now: float) -> None:
         raise RuntimeError("a bug")
 
-    monkeypatch.setattr(match.referee, "ask_again", fail)
+    monkeypatch.setattr(match.referee.open, "time_left_us", fail)
     again = anna.again()
     await again.read()
     (over,) = again.received.games_over
