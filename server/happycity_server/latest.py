@@ -41,10 +41,6 @@ class LatestWrite:
         if self._task is None:
             self._task = asyncio.create_task(self._run())
 
-    def cancel(self) -> None:
-        """Write no more of what has changed but what is being written."""
-        self._has_changed = False
-
     async def wait(self) -> None:
         """Return when nothing is being written."""
         if self._task is not None:

@@ -33,20 +33,3 @@ async def test_what_changes_while_it_is_written_is_written_once_more() -> None:
     latest.begin()
     await latest.wait()
     assert written == [1, 4, 4]
-
-
-async def test_what_is_cancelled_is_not_written_again() -> None:
-    written, go_on = list[int](), asyncio.Event()
-
-    async def write() -> None:
-        written.append(len(written))
-        await go_on.wait()
-
-    latest = LatestWrite(write)
-    latest.begin()
-    await asyncio.sleep(0)
-    latest.begin()
-    latest.cancel()
-    go_on.set()
-    await latest.wait()
-    assert written == [0]

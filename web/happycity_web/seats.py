@@ -102,7 +102,7 @@ async def table_page(feeds: Feeds, request: Request) -> Response:
         return page_response(request, Page("waiting.html", values))
     query, own = MatchQuery.of(request.query_params), language_of(request)
     values |= await match_values(feeds, table.match_id, query, own, seat=place.seat + 1)
-    await feeds.arena.tables.saved(table)
+    await table.writer.wait()
     return await feeds.in_thread(page_response, request, Page("play.html", values))
 
 
@@ -151,7 +151,7 @@ def _linked_place(feeds: Feeds, request: Request) -> TablePlace:
 
 async def _seated(feeds: Feeds, request: Request, table: Table, secret: str, *, query: str = "") -> Response:
     """Let the browser keep a seat, once it is stored, and go to its table."""
-    await feeds.arena.tables.saved(table)
+    await table.writer.wait()
     response = RedirectResponse(f"/play/{table.table_id}{query}", 303)
     keep_secret(response, request, SEAT_COOKIE, secret)
     return response
@@ -207,7 +207,7 @@ async def _send_game(
         plies = await plies_of(feeds, watched.value, reader.language)
         end = end_of(watched.value)
         panel = seat_json(place, watched.value.playback, end, reader)
-        await feeds.arena.tables.saved(place.table)  # a kill takes back nothing that is shown
+        await place.table.writer.wait()  # a kill takes back nothing that is shown
         if position < len(plies):
             await socket.send_text(plies_message(plies, position))
             position = len(plies)

@@ -1,14 +1,14 @@
-"""Tables at which people play: who sits where, invitations, the match, and how it outlasts a restart."""
+"""Tables at which people play: who sits where, invitations, the match, and how it survives a restart."""
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import json
 import secrets
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
+from enum import Enum
 
 import structlog
 
@@ -20,6 +20,7 @@ from happycity.records.replay import config_of, deal_of
 from happycity.runtime.tokens import Role, new_secret
 from happycity_server.access.roles import principal, require
 from happycity_server.errors import ApiError, Reason, invalid, too_many
+from happycity_server.latest import LatestWrite
 from happycity_server.people.person import Person
 from happycity_server.people.practice import Practice, single_match
 from happycity_server.play.lobby import Lobby
@@ -60,6 +61,27 @@ _SETTERS = frozenset({Role.BOT, Role.ORGANISER})
 _log = structlog.get_logger()
 
 
+class TableState(Enum):
+    """Where a table stands."""
+
+    OPEN = "open"
+    """It waits for its people."""
+    PLAYING = "playing"
+    """Its match waits or runs; also when the server stops, as the next one continues it."""
+    OVER = "over"
+    """Its match is finished. The store removes it in the transaction that keeps the game."""
+    VOIDED = "voided"
+    """Its match counts for nothing."""
+    CLOSED = "closed"
+    """It was given up before its match."""
+
+
+_NEXT = {
+    TableState.OPEN: (TableState.PLAYING, TableState.CLOSED),
+    TableState.PLAYING: (TableState.OVER, TableState.VOIDED),
+}
+
+
 @dataclass(frozen=True, slots=True)
 class TablePlan:
     """What is to be played at a table."""
@@ -95,19 +117,39 @@ class Table:
     """Seats by the hashes of the tokens that take them."""
     match_id: int | None = None
     """The match, once everybody was there."""
-    over_at: float | None = None
+    match: Match | None = None
+    """The same while it is played."""
+    state: TableState = TableState.OPEN
+    ended_at: float | None = None
     """When the match ended, or the table was given up, Unix time in seconds."""
-    is_closed: bool = False
-    """Whether it was given up before its game."""
-    is_unsaved: bool = False
-    """Whether the store does not know the latest of it."""
-    saving: asyncio.Task[None] | None = None
-    """What stores it."""
+    store: Callable[[Table], Awaitable[None]]
+    """Stores it as it is."""
+    writer: LatestWrite = field(init=False)
+    """Has it stored, and nothing else does."""
+
+    def __post_init__(self) -> None:
+        """Store nothing yet."""
+        self.writer = LatestWrite(lambda: self.store(self))
 
     @property
     def host(self) -> int:
         """The seat of the person who has set it up."""
         return self.plan.seats.index(HOST)
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether it was given up before its match."""
+        return self.state is TableState.CLOSED
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every seat is taken, and a page of each person is open."""
+        return None not in self.names and all(person.is_present for person in self.people.values())
+
+    def enter(self, state: TableState) -> None:
+        """Note where it stands now."""
+        assert state in _NEXT.get(self.state, ()), (self.state, state)
+        self.state = state
 
     def signal(self) -> None:
         """Let all pages of the table look again."""
@@ -126,11 +168,11 @@ class TablePlace:
     @property
     def is_open(self) -> bool:
         """Whether the person still plays there, or waits for that."""
-        return self.table.over_at is None and not self.person.has_left
+        return self.table.ended_at is None and not self.person.has_left
 
 
 class Tables:
-    """Keeps the tables of people, and stores those that are not over, so that they outlast a restart.
+    """Keeps the tables of people, and stores those that are not over, so that they survive a restart.
 
     Secrets are what browsers prove a seat by, and invitations what they get one by; of both only hashes are
     kept.
@@ -151,7 +193,6 @@ class Tables:
         self._store = store
         self._now = unix_clock
         self._tables: dict[str, Table] = {}  # oldest first
-        self._matches: dict[Table, Match] = {}  # that are played at present
 
     @property
     def house(self) -> list[str]:
@@ -164,7 +205,7 @@ class Tables:
 
     def waiting_seeds(self) -> set[int]:
         """Return the seeds of the deals that are played at tables once everybody is there."""
-        waiting = (table for table in self._tables.values() if table.match_id is None and not table.is_closed)
+        waiting = (table for table in self._tables.values() if table.state is TableState.OPEN)
         return {practice_seed(table.plan.seed) for table in waiting}
 
     def place_of(self, secret: str) -> TablePlace | None:
@@ -201,7 +242,7 @@ class Tables:
         is_known = place is not None and place.seat == place.table.host
         visitor = place.table.visitor if place is not None and is_known else secrets.token_urlsafe(9)
         visitor = visitor if caller.token is None else caller.caller
-        opened = [table for table in self._tables.values() if table.over_at is None]
+        opened = [table for table in self._tables.values() if table.ended_at is None]
         self._practice.charge_table(
             visitor,
             caller.caller,
@@ -216,6 +257,7 @@ class Tables:
             address=caller.caller,
             created_at=self._now(),
             names=[None if seat in (HOST, INVITED) else seat for seat in plan.seats],
+            store=self._store_latest,
         )
         _log.info("table_set_up", table=table.table_id, seats=list(plan.seats), caller=caller.caller)
         return table, self._seat(table, table.host, name)
@@ -235,7 +277,7 @@ class Tables:
             raise too_many(MAX_INVITATIONS, f"links to seat {seat + 1}", advice="send one of them")
         clear, _ = new_secret(LINK_PREFIX)
         table.invitations[_digest(clear)] = seat
-        self._save(table)
+        table.writer.begin()
         return clear
 
     def invitation(self, clear: str) -> tuple[Table, int]:
@@ -282,7 +324,7 @@ class Tables:
         seats = table.plan.seats
         table.plan = replace(table.plan, seats=(*seats[:seat], bot, *seats[seat + 1 :]))
         table.names[seat] = bot
-        self._save(table)
+        table.writer.begin()
         self._begin_if_complete(table)
         table.signal()
 
@@ -300,7 +342,7 @@ class Tables:
     def leave(self, place: TablePlace) -> None:
         """Let a person leave for good; without its host, a table that waits is given up."""
         table = place.table
-        if table.match_id is not None:
+        if table.state is not TableState.OPEN:
             place.person.leave()
         elif place.seat == table.host:
             self._close(table)
@@ -317,7 +359,7 @@ class Tables:
     def _free_name(self, typed: str) -> str:
         """Return the name of a person, which no other person has at present, nor one that looks the same."""
         name = check_person_name(typed)
-        tables = [table for table in self._tables.values() if table.over_at is None]
+        tables = [table for table in self._tables.values() if table.ended_at is None]
         people = [person for table in tables for person in table.people.values()]
         taken = {person.name for person in people if not person.has_left}
         if _look(name) in map(_look, taken):
@@ -335,15 +377,12 @@ class Tables:
         secret, _ = new_secret(SEAT_PREFIX)
         table.secrets[_digest(secret)] = seat
         self._tables[table.table_id] = table
-        self._save(table)
+        table.writer.begin()
         return secret
 
     def _begin_if_complete(self, table: Table) -> None:
-        names = tuple(name for name in table.names if name is not None)
-        all_present = all(person.is_present for person in table.people.values())
-        if table.match_id is not None or table.is_closed or len(names) < len(table.names) or not all_present:
-            return
-        self._begin(table, seed=practice_seed(table.plan.seed))
+        if table.state is TableState.OPEN and table.is_complete:
+            self._begin(table, seed=practice_seed(table.plan.seed))
 
     def _begin(self, table: Table, *, seed: int, past: Json | None = None) -> None:
         """Begin the match of a table, or let it continue where its record so far ends."""
@@ -361,52 +400,52 @@ class Tables:
         )
         if past is not None:
             spec = replace(spec, deal=deal_of(past), past=past)
-        match = self._matches[table] = self._begin_match(spec, table.match_id)
+        match = table.match = self._begin_match(spec, table.match_id)
         table.match_id = match.match_id
+        table.enter(TableState.PLAYING)
         for seat, person in table.people.items():
             person.has_left = match.is_forfeited(seat)
-        match.watchers.add(lambda: self._save(table))
-        match.over.add_done_callback(lambda _: self._end(table))
-        self._save(table)
+        match.watchers.add(table.writer.begin)
+        match.over.add_done_callback(lambda _: self._end_match(table, match))
+        table.writer.begin()
 
-    def _end(self, table: Table) -> None:
+    def _end_match(self, table: Table, match: Match) -> None:
         """Note that nothing is played at a table any longer, unless the next server continues its game."""
-        match = self._matches.get(table)
-        if match is not None and match.void_reason is VoidReason.SHUTDOWN:
-            return
-        table.over_at = self._now()
+        if match.void_reason is not VoidReason.SHUTDOWN:
+            table.match = None
+            self._end(table, TableState.OVER if match.void_reason is None else TableState.VOIDED)
+
+    def _end(self, table: Table, state: TableState) -> None:
+        table.enter(state)
+        table.ended_at = self._now()
+        table.writer.begin()
         table.signal()
-        self._matches.pop(table, None)
-        table.is_unsaved = False  # the store removes it in the transaction that keeps its game
-        if match is None or match.void_reason is not None:
-            self._save(table)
 
     def _close(self, table: Table) -> None:
         """Give up a table whose game has not begun."""
-        table.is_closed = True
         for person in table.people.values():
             person.leave()
-        self._end(table)
+        self._end(table, TableState.CLOSED)
 
     def _forget(self) -> None:
         """Give up tables that have waited for too long, and forget those that are over for long."""
         now = self._now()
         for table in list(self._tables.values()):
-            if table.match_id is None and not table.is_closed and now - table.created_at > WAITING_SECONDS:
+            if table.state is TableState.OPEN and now - table.created_at > WAITING_SECONDS:
                 self._close(table)
-            if table.over_at is not None and now - table.over_at > KEPT_SECONDS:
+            if table.ended_at is not None and now - table.ended_at > KEPT_SECONDS:
                 del self._tables[table.table_id]
 
     def _make_room(self) -> None:
         """Let one more table be set up; ApiError if as many are in use as may be."""
         if len(self._tables) < MAX_TABLES:
             return
-        oldest = next((table for table in self._tables.values() if table.over_at is not None), None)
+        oldest = next((table for table in self._tables.values() if table.ended_at is not None), None)
         if oldest is None:
             raise too_many(MAX_TABLES, "tables")
         del self._tables[oldest.table_id]
 
-    # What outlasts a restart
+    # What survives a restart
 
     async def restore(self) -> None:
         """Set up the tables of the store again, and let their games continue where they were stored last."""
@@ -419,53 +458,38 @@ class Tables:
 
     async def close(self) -> None:
         """Stop all games, which the next server continues; return when they are stored."""
-        for match in list(self._matches.values()):
+        tables = list(self._tables.values())
+        for match in filter(None, [table.match for table in tables]):
             match.void(VoidReason.SHUTDOWN)
-        for table in list(self._tables.values()):
-            await self.saved(table)
-
-    async def saved(self, table: Table) -> None:
-        """Return when a table is stored as it is, or can't be: what a page shows then outlasts a kill."""
-        if table.saving is not None:
-            await asyncio.wait((table.saving,))
-
-    def _save(self, table: Table) -> None:
-        """Have a table stored as it is, after what is being stored of it now."""
-        table.is_unsaved = True
-        if table.saving is None:
-            table.saving = asyncio.create_task(self._store_latest(table))
+        for table in tables:
+            await table.writer.wait()
 
     async def _store_latest(self, table: Table) -> None:
-        """Store a table, again if it has changed meanwhile, or remove one that was given up."""
-        store = self._store.store
+        """Store a table, or remove one at which nothing was finished."""
+        store, is_finished = self._store.store, table.match is not None and bool(table.match.results)
         try:
-            while table.is_unsaved:
-                table.is_unsaved = False
-                if table.over_at is None:
-                    state = self._state(table)
-                    await self._store.write(store.put_table, table.table_id, table.match_id, state)
-                else:
-                    await self._store.write(store.delete_table, table.table_id)
+            if table.state in (TableState.VOIDED, TableState.CLOSED):
+                await self._store.write(store.delete_table, table.table_id)
+            elif table.state is not TableState.OVER and not is_finished:
+                await self._store.write(store.put_table, table.table_id, table.match_id, self._state(table))
         except StoreError as error:  # it goes on in memory
             _log.error("table_not_stored", table=table.table_id, problem=str(error))
-        finally:
-            table.saving = None
 
     def _state(self, table: Table) -> Json:
         """Return what `_restore` needs of a table."""
-        match = self._matches.get(table)
         return {
             "config": config_json(table.plan.config),
             "seats": table.plan.seats,
             "decision_seconds": table.plan.decision_seconds,
             "seed": table.plan.seed,
             **{name: getattr(table, name) for name in _STORED},
-            "record": None if match is None else match.record(),
+            "record": None if table.match is None else table.match.record(),
         }
 
     def _restore(self, table_id: str, state: Json) -> None:
         plan = TablePlan(config_of(state), tuple(state["seats"]), state["decision_seconds"], state["seed"])
-        table = Table(table_id=table_id, plan=plan, **{name: state[name] for name in _STORED})
+        own = {name: state[name] for name in _STORED}
+        table = Table(table_id=table_id, plan=plan, store=self._store_latest, **own)
         for seat, name in enumerate(table.names):
             if name is not None and name.startswith(PERSON_MARK):
                 table.people[seat] = Person(name, self._lobby)

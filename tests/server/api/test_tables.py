@@ -1,11 +1,12 @@
 """Tables of people: who may sit down, invitations, limits, and what is forgotten."""
 
+import asyncio
 from collections.abc import AsyncIterator
 
 import pytest
 from tests.server.harness import Clock
 
-from happycity import Config, ConfigError
+from happycity import Config, ConfigError, VoidReason
 from happycity.match import check_bot_name, check_person_name
 from happycity.runtime.tokens import Role
 from happycity.v1 import game_pb2
@@ -23,6 +24,7 @@ from happycity_server.people.tables import (
     TablePlace,
     TablePlan,
     Tables,
+    TableState,
 )
 from happycity_server.play.clock import FairClock
 from happycity_server.play.lobby import SWEEP_SECONDS, Lobby
@@ -225,6 +227,28 @@ async def test_tables_come_back_from_the_store(arena: Arena, clock: Clock, store
         await other.tables.close()
     assert other.begun[0].spec.bots == ("@Anna", "@Bob", "greedy")
     assert other.place(guest).person.name == "@Bob"
+
+
+async def test_a_table_is_stored_until_its_match_ends(arena: Arena, store: AsyncStore) -> None:
+    """A finished one is left to the transaction that keeps the game; a voided one is removed at once."""
+    finished, voided = arena.host(HOST, "greedy").table, arena.host(HOST, "greedy", name="Ben").table
+    for table in (finished, voided):
+        async with arena.tables.present(TablePlace(table, 0, table.people[0])):
+            assert table.state is TableState.PLAYING
+        await table.writer.wait()
+    played, broken = arena.begun
+    played.start([None, None], 0.0)
+    store.store.delete_table(finished.table_id)  # as that transaction does
+    await table.store(finished)  # which no callback has told yet
+    await finished.writer.wait()
+    assert (finished.state, list(store.store.tables())) == (TableState.OVER, [voided.table_id])
+    broken.void(VoidReason.SERVER_ERROR)
+    await voided.writer.wait()
+    await asyncio.sleep(0)
+    await voided.writer.wait()
+    assert (voided.state, list(store.store.tables())) == (TableState.VOIDED, [])
+    with pytest.raises(AssertionError):
+        voided.enter(TableState.PLAYING)
 
 
 async def test_tables_are_forgotten(arena: Arena, clock: Clock) -> None:
