@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
-from collections import Counter, deque
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from heapq import merge
@@ -43,7 +42,8 @@ class _Deal:
     bots: frozenset[str]
     limit: int
     """Games of the tournament that a place plays at once."""
-    number: int
+    fit: Collection[Place] = ()
+    """The places that may play them."""
     place: Place | None = None
     waiting: list[asyncio.Future[Place | None]] = field(default_factory=list)
     """Of games that wait for a place; they get None if they are dropped."""
@@ -64,9 +64,8 @@ class Dispatcher:
         self._games_of: Counter[tuple[Place, int]] = Counter()
         """Games by place and tournament."""
         self._last: dict[int, _Deal] = {}  # by tournament that is played
-        self._queues: dict[frozenset[Place], deque[_Deal]] = {}
-        """The deals that wait, oldest first, by the places that may play them."""
-        self._numbers = itertools.count()
+        self._waiting: list[_Deal] = []
+        """The deals that wait, oldest first."""
 
     @asynccontextmanager
     async def placed(self, fixture: Fixture, terms: Terms) -> AsyncIterator[Place | None]:
@@ -94,20 +93,16 @@ class Dispatcher:
 
     def drop(self, tournament_id: int) -> None:
         """Let the games of a tournament that wait for a place go without one, and forget the tournament."""
-        for queue in self._queues.values():
-            for deal in queue:
-                if deal.key[0] == tournament_id:
-                    self._grant(deal, None)
+        for deal in self._waiting:
+            if deal.key[0] == tournament_id:
+                self._grant(deal, None)
         self.reconsider()
         self._last.pop(tournament_id, None)
 
     def reconsider(self) -> None:
         """Look for places again, as bots or workers have come or gone."""
-        if not self._queues:
-            return
-        deals = sorted(itertools.chain(*self._queues.values()), key=lambda deal: deal.number)
-        self._queues.clear()
-        for deal in deals:
+        waiting, self._waiting = self._waiting, []
+        for deal in waiting:
             if any(not granted.done() for granted in deal.waiting):
                 self._place_or_queue(deal)
 
@@ -116,8 +111,7 @@ class Dispatcher:
         if place is None:
             return
         self._count(place, tournament_id, -1)
-        if self._queues:
-            self._fill(place)
+        self._fill(place)
 
     def _count(self, place: Place, tournament_id: int, change: int) -> None:
         self._games[place] += change
@@ -134,18 +128,18 @@ class Dispatcher:
         if deal is not None and deal.key == key and (deal.place is None or deal.place in self._places()):
             return deal
         bots = frozenset(fixture.bots).difference(terms.disqualified)
-        deal = self._last[terms.tournament_id] = _Deal(key, bots, terms.concurrency, next(self._numbers))
+        deal = self._last[terms.tournament_id] = _Deal(key, bots, terms.concurrency)
         self._place_or_queue(deal)
         return deal
 
     def _place_or_queue(self, deal: _Deal) -> None:
         places = self._places()
-        fit = [place for place in places if all(map(place.is_connected, deal.bots))] or [places[0]]
-        with_room = [place for place in fit if self._has_room(place, deal)]
+        deal.fit = [place for place in places if all(map(place.is_connected, deal.bots))] or places[:1]
+        with_room = [place for place in deal.fit if self._has_room(place, deal)]
         if with_room:
             self._grant(deal, min(with_room, key=lambda place: self._games[place]))
         else:
-            self._queues.setdefault(frozenset(fit), deque()).append(deal)
+            self._waiting.append(deal)
 
     def _has_room(self, place: Place, deal: _Deal) -> bool:
         return self._games_of[place, deal.key[0]] < deal.limit
@@ -153,13 +147,10 @@ class Dispatcher:
     def _fill(self, place: Place) -> None:
         """Begin the oldest deals that wait for a place, as far as it has room."""
         while True:
-            fits = [fit for fit in self._queues if place in fit]
-            oldest = min(fits, key=lambda fit: self._queues[fit][0].number, default=None)
-            if oldest is None or not self._has_room(place, self._queues[oldest][0]):
+            begun = (deal for deal in self._waiting if place in deal.fit and self._has_room(place, deal))
+            if (deal := next(begun, None)) is None:
                 return
-            deal = self._queues[oldest].popleft()
-            if not self._queues[oldest]:
-                del self._queues[oldest]
+            self._waiting.remove(deal)
             self._grant(deal, place)
 
     def _grant(self, deal: _Deal, place: Place | None) -> None:

@@ -16,6 +16,7 @@ import structlog
 from pydantic import TypeAdapter
 
 from happycity import Deal, VoidReason
+from happycity.errors import FieldError
 from happycity.hosting.v1beta1.hosting_service_pb2 import Submission
 from happycity.match import one_line
 from happycity.runtime.event_loop import first_of, running, spawn
@@ -34,9 +35,9 @@ from happycity.wire.match import (
 from happycity.wire.messages import config_message, config_of
 from happycity.worker.v1 import worker_service_pb2 as pb
 from happycity.worker.v1.worker_service_pb2_grpc import WorkerServiceServicer
-from happycity_server.errors import ApiError, Reason, invalid
+from happycity_server.errors import ApiError, invalid
 from happycity_server.places.bots import activity_message
-from happycity_server.places.reports import FaultyReportError, check_report, counters_of
+from happycity_server.places.reports import check_report, counters_of
 from happycity_server.play.counters import Counters
 from happycity_server.play.events import Events
 from happycity_server.play.lobby import Lobby
@@ -197,10 +198,10 @@ class Worker:
                 self._take(request)
         except (grpc.RpcError, asyncio.InvalidStateError):  # the stream broke
             return
-        except FaultyReportError as error:
+        except FieldError as error:
             self._service.note_faulty(self.name, str(error))
-            text = f"{error}; the server takes nothing more from {self.name}"
-            raise ApiError(Reason.INVALID_FIELD, text) from None
+            text = f"{error.problem}; the server takes nothing more from {self.name}"
+            raise invalid(error.path, text) from None
         except Exception:  # noqa: BLE001 - the boundary of a worker, which joins again
             _log.exception("worker_report_failed", worker=self.name)
 

@@ -12,6 +12,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from pydantic import TypeAdapter
 
 from happycity import HappyCityError
+from happycity.errors import FieldError
 from happycity.match import one_line
 from happycity.records.record import loads
 from happycity.wire.match import result_of
@@ -29,10 +30,6 @@ CLOCK_SECONDS = 3600.0
 _counters = TypeAdapter(Counters)
 
 
-class FaultyReportError(HappyCityError):
-    """A report can't be true; the text names the field."""
-
-
 def check_report(request: pb.WorkRequest, matches: Mapping[int, OpenMatch], now: float) -> None:
     """Refuse a report that can't be true, at a moment in Unix time.
 
@@ -40,38 +37,38 @@ def check_report(request: pb.WorkRequest, matches: Mapping[int, OpenMatch], now:
     are not looked at.
 
     Raises:
-        FaultyReportError: it can't.
+        FieldError: it can't.
     """
     earliest = min((match.created_at for match in matches.values()), default=now) - CLOCK_SECONDS
     for field, moment in _moments(request, matches):
         seconds = unix_of(moment) if isinstance(moment, Timestamp) else moment
         if not earliest <= seconds <= now + CLOCK_SECONDS:  # so nan is refused too
-            raise FaultyReportError(f"{field}: {seconds:.15g} is not from {earliest:.15g} to now, {now:.15g}")
+            raise FieldError(field, f"{seconds:.15g} is not from {earliest:.15g} to now, {now:.15g}")
     for used in request.used:
         if not (0 <= used.cpu_seconds < math.inf and 0 <= used.peak_memory_bytes <= LARGEST_ID):
-            raise FaultyReportError("used: no program can have used that")
+            raise FieldError("used", "no program can have used that")
     for finished in request.finished:
         if (match := matches.get(finished.match_id)) is not None and not match.over.done():
             try:
                 _check_game(finished, match)
             except (HappyCityError, ValueError, TypeError, AttributeError, zlib.error) as error:
                 problem = one_line(str(error)) or type(error).__name__
-                raise FaultyReportError(f"finished: match {finished.match_id}: {problem}") from None
+                raise FieldError("finished", f"match {finished.match_id}: {problem}") from None
 
 
 def counters_of(report: bytes) -> Counters:
-    """Read what a worker has counted; a FaultyReportError says that it can't have."""
+    """Read what a worker has counted; a FieldError says that it can't have."""
     try:
         counters, own = _counters.validate_json(report), Counters()
     except ValueError:
-        raise FaultyReportError("counters: malformed") from None
+        raise FieldError("counters", "malformed") from None
     for name in (field.name for field in fields(Counters)):
         value = getattr(counters, name)
         numbers = [*value.values()] if isinstance(value, Counter) else value
         numbers = numbers if isinstance(numbers, list) else [numbers]
         is_whole = not isinstance(value, list) or len(value) == len(getattr(own, name))
         if not is_whole or not all(0 <= number < math.inf for number in numbers):
-            raise FaultyReportError(f"counters.{name}: they can't be")
+            raise FieldError(f"counters.{name}", "they can't be")
     return counters
 
 
@@ -94,13 +91,13 @@ def _check_game(finished: pb.FinishedMatch, match: OpenMatch) -> None:
     """Refuse what is not the game of a match by the rules, or says something else of it than its record."""
     record, deal = loads(unpack(finished.record)), match.spec.deal
     if "bots" in record or "luck" in record:
-        raise FaultyReportError("its record has what only the server adds")
+        raise HappyCityError("its record has what only the server adds")
     game = replayed_game({**record, "bots": list(match.bots)}, number=match.match_id)
     if (game.config, game.deal_seed) != (deal.config, deal.seed):
-        raise FaultyReportError("its deal is another one")
+        raise HappyCityError("its deal is another one")
     if game.seats != result_of(finished.result):
-        raise FaultyReportError("its result is not that of its record")
+        raise HappyCityError("its result is not that of its record")
     if finished.decisions != game.decisions or finished.decisions_asked > game.decisions:
-        raise FaultyReportError("its decisions are not those of its record")
+        raise HappyCityError("its decisions are not those of its record")
     if finished.started_at > finished.finished_at:
-        raise FaultyReportError("it ended before it began")
+        raise HappyCityError("it ended before it began")

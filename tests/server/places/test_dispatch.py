@@ -1,7 +1,6 @@
 """Which place plays which game."""
 
 import asyncio
-from collections import Counter
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, cast
@@ -45,8 +44,11 @@ def fixture(table: int, rotation: int = 0, bots: tuple[str, ...] = ("anna", "ben
 class Games:
     """Games that ask for a place one after the other, and stay there until they are ended."""
 
-    def __init__(self, dispatcher: Dispatcher, *fixtures: Fixture, concurrency: int = 2) -> None:
-        self._dispatcher, self._terms = dispatcher, terms(concurrency)
+    def __init__(
+        self, dispatcher: Dispatcher, *fixtures: Fixture, concurrency: int = 2, tournament_id: int = 1
+    ) -> None:
+        self._dispatcher = dispatcher
+        self._terms = replace(terms(concurrency), tournament_id=tournament_id)
         self._over = [asyncio.Event() for _ in fixtures]
         self.places: list[object] = [None] * len(fixtures)
         """Where each game is; None for those that wait, or were dropped."""
@@ -71,9 +73,11 @@ async def turns() -> None:
         await asyncio.sleep(0)
 
 
-async def begun(dispatcher: Dispatcher, *fixtures: Fixture, concurrency: int = 2) -> Games:
+async def begun(
+    dispatcher: Dispatcher, *fixtures: Fixture, concurrency: int = 2, tournament_id: int = 1
+) -> Games:
     """Let games ask for a place."""
-    games = Games(dispatcher, *fixtures, concurrency=concurrency)
+    games = Games(dispatcher, *fixtures, concurrency=concurrency, tournament_id=tournament_id)
     await turns()
     return games
 
@@ -165,6 +169,17 @@ async def test_game_that_is_cancelled_leaves_its_place() -> None:
     assert games.places == [None, place]
 
 
+async def test_a_tournament_without_room_holds_up_no_other() -> None:
+    """Its deals wait longer, but for places that it has filled by itself."""
+    dispatcher = dispatcher_of(Somewhere("anna", "ben"))
+    first = await begun(dispatcher, fixture(0), fixture(1), concurrency=1)
+    second = await begun(dispatcher, fixture(0), fixture(1), concurrency=1, tournament_id=2)
+    await second.end(0)
+    assert [None in games.places for games in (first, second)] == [True, False]
+    await first.end(0)
+    assert None not in first.places
+
+
 async def test_nothing_is_kept_of_a_tournament_that_has_ended() -> None:
     """A server plays thousands of them."""
     place = Somewhere("anna", "ben")
@@ -173,7 +188,7 @@ async def test_nothing_is_kept_of_a_tournament_that_has_ended() -> None:
         async with dispatcher.placed(fixture(0), replace(terms(), tournament_id=tournament_id)):
             pass
         dispatcher.drop(tournament_id)
-    kept = [value for value in vars(dispatcher).values() if isinstance(value, (dict, Counter))]
+    kept = [value for value in vars(dispatcher).values() if isinstance(value, (dict, list))]
     assert len(kept) == 4
     assert not any(kept)
 

@@ -16,6 +16,7 @@ from tests.server.places.test_protocol import work
 from tests.server.test_workers import POLLED, begun, over
 
 from happycity import Config, Deal, FailurePolicy, Mode, TimeControl
+from happycity.errors import FieldError
 from happycity.hosting.v1beta1.hosting_service_pb2 import Submission
 from happycity.records.random_games import movers_rng, record_random_game
 from happycity.records.replay import results_of
@@ -25,7 +26,7 @@ from happycity.wire.messages import config_of
 from happycity.worker.v1 import worker_service_pb2 as pb
 from happycity_server.app import Clocks
 from happycity_server.places.protocol import WorkCall
-from happycity_server.places.reports import CLOCK_SECONDS, FaultyReportError, check_report, counters_of
+from happycity_server.places.reports import CLOCK_SECONDS, check_report, counters_of
 from happycity_server.play.counters import Counters
 from happycity_server.play.match import MatchSpec, OpenMatch
 from happycity_tournament.storage.packing import pack, unpack
@@ -121,7 +122,7 @@ async def test_a_game_that_is_not_one_by_the_rules_is_refused(
     game = played(7, DEAL, NOW)
     await check(pb.WorkRequest(finished=[game]))
     forge(game)
-    with pytest.raises(FaultyReportError) as caught:
+    with pytest.raises(FieldError) as caught:
         await check(pb.WorkRequest(finished=[game]))
     assert problem in str(caught.value)
     assert len(str(caught.value)) < 300
@@ -160,11 +161,11 @@ async def test_what_else_is_reported_can_be_true() -> None:
         (pb.WorkRequest(used=[Submission(cpu_seconds=-1)]), "used: "),
         (pb.WorkRequest(used=[Submission(peak_memory_bytes=-1)]), "used: "),
     ):
-        with pytest.raises(FaultyReportError, match=problem.replace("+", r"\+")):
+        with pytest.raises(FieldError, match=problem.replace("+", r"\+")):
             await check(report)
     assert counters_of(b"{}") == Counters()
     for text in ("", "[]", '{"lag_counts": [1]}', '{"decisions": -1}', '{"restarts": {"a": -5}}'):
-        with pytest.raises(FaultyReportError, match="counters"):
+        with pytest.raises(FieldError, match="counters"):
             counters_of(text.encode())
 
 
