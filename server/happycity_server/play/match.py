@@ -11,7 +11,7 @@ from typing import ParamSpec
 
 import structlog
 
-from happycity import Deal, Ending, FailurePolicy, Incident, SeatResult, TimeControl, VoidReason
+from happycity import Deal, Ending, FailurePolicy, Incident, IncidentKind, SeatResult, TimeControl, VoidReason
 from happycity.records.record import Json
 from happycity.tournament.v1beta1.tournament_service_pb2 import MatchIncident
 from happycity.v1 import play_service_pb2 as play
@@ -24,7 +24,6 @@ from happycity_server.play.referee import (
     Action,
     GameFinished,
     MovePlayed,
-    NoteKind,
     Notify,
     OpenDecision,
     Referee,
@@ -76,8 +75,7 @@ class MatchState(Enum):
 _log = structlog.get_logger()
 _P = ParamSpec("_P")
 
-_NOTICES = {kind: play.NoticeKind.Value(f"NOTICE_KIND_{kind.name}") for kind in NoteKind}
-_STRIKES = (NoteKind.ILLEGAL_ANSWER, NoteKind.TIMEOUT)
+_STRIKES = (IncidentKind.ILLEGAL_ANSWER, IncidentKind.TIMEOUT)
 
 Watcher = Callable[[], None]
 """Called after each move and at the end of a match."""
@@ -226,10 +224,6 @@ class Match(OpenMatch):
         """Return whether a seat is forfeited."""
         return self.referee.endings[seat] is not Ending.FINISHED
 
-    def is_asked(self, seat: int) -> bool:
-        """Return whether a decision waits for a seat's bot."""
-        return self._asked is not None and self._asked.seat == seat
-
     def asked_at(self, seat: int) -> float | None:
         """Return when the clock of a seat's open decision was started; None if none waits for its bot."""
         return self._asked.asked_at if self._asked is not None and self._asked.seat == seat else None
@@ -364,7 +358,7 @@ class Match(OpenMatch):
             self._arena_events.incident(self.spec.tournament_id, self._incident_message(note.incident))
         if session is not None:
             session.notice(
-                _NOTICES[note.kind],
+                play.NoticeKind.Value(f"NOTICE_KIND_{note.kind.name}"),
                 note.text,
                 match_id=self.match_id,
                 decision_id=note.decision_id,

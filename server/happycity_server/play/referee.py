@@ -49,13 +49,10 @@ SILENT_DECISIONS = 2
 
 
 class NoteKind(Enum):
-    """What a bot's author is notified of."""
+    """What a bot's author is notified of besides incidents, as it has no part in the game."""
 
     LATE_ANSWER = "late_answer"
     UNKNOWN_DECISION = "unknown_decision"
-    ILLEGAL_ANSWER = "illegal_answer"
-    TIMEOUT = "timeout"
-    FORFEIT = "forfeit"
     METRICS_DROPPED = "metrics_dropped"
 
 
@@ -125,7 +122,7 @@ class Notify(NamedTuple):
     """A seat's bot should get a notice."""
 
     seat: int
-    kind: NoteKind
+    kind: NoteKind | IncidentKind
     decision_id: int
     text: str
     incident: Incident | None = None
@@ -260,7 +257,7 @@ class Referee:
         moves = self.game.legal_moves
         if not 0 <= index < len(moves):
             text = f"answered {index}, but the legal moves are 0 to {len(moves) - 1}"
-            actions, allowed = self._strike(seat, NoteKind.ILLEGAL_ANSWER, text, think_us)
+            actions, allowed = self._strike(seat, IncidentKind.ILLEGAL_ANSWER, text, think_us)
             if not allowed:
                 reason = f"answers that are no legal moves, such as {index}"
                 actions.append(self._note_forfeit(seat, Ending.ILLEGAL, reason))
@@ -280,7 +277,7 @@ class Referee:
         seat, limit = decision.seat, f"{decision.limit:g} s"
         self._late[seat] += 1
         actions, allowed = self._strike(
-            seat, NoteKind.TIMEOUT, f"no answer within {limit}", self._stop_clock(decision, now)
+            seat, IncidentKind.TIMEOUT, f"no answer within {limit}", self._stop_clock(decision, now)
         )
         if silent and self._late[seat] >= SILENT_DECISIONS:
             reason = (
@@ -310,7 +307,7 @@ class Referee:
         think_us = self._last_think_us[seat] = _microseconds(think)
         return think_us
 
-    def _strike(self, seat: int, kind: NoteKind, text: str, think_us: int) -> tuple[list[Action], bool]:
+    def _strike(self, seat: int, kind: IncidentKind, text: str, think_us: int) -> tuple[list[Action], bool]:
         """Play the fallback in place of an answer; return what follows, and whether the strike is allowed."""
         decision_id = self.decision_id
         self._strikes[seat] += 1
@@ -323,10 +320,10 @@ class Referee:
         self.endings[seat] = ending
         self.reasons[seat] = reason
         text = f"the seat is forfeited: {ending.word}" + (f": {reason}" if reason else "")
-        return self._note_incident(self.decision_id, seat, NoteKind.FORFEIT, text)
+        return self._note_incident(self.decision_id, seat, IncidentKind.FORFEIT, text)
 
-    def _note_incident(self, decision_id: int, seat: int, kind: NoteKind, text: str) -> Notify:
-        incident = Incident(decision_id, seat, IncidentKind(kind.value), one_line(text))
+    def _note_incident(self, decision_id: int, seat: int, kind: IncidentKind, text: str) -> Notify:
+        incident = Incident(decision_id, seat, kind, one_line(text))
         self.incidents.append(incident)
         return Notify(seat, kind, decision_id, text, incident)
 

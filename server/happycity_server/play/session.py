@@ -33,9 +33,6 @@ class SeatedMatch(Protocol):
     def match_id(self) -> int:
         """The match's number."""
 
-    def is_asked(self, seat: int) -> bool:
-        """Return whether a decision waits for a seat's bot."""
-
     def asked_at(self, seat: int) -> float | None:
         """Return when the clock of a seat's open decision was started; None if none waits for its bot."""
 
@@ -160,7 +157,7 @@ class Session:
     @property
     def is_asked(self) -> bool:
         """Whether a decision of one of its games waits for the bot."""
-        return any(seat.match.is_asked(seat.index) for seats in self._seats.values() for seat in seats)
+        return bool(self.waiting_since)
 
     @property
     def waiting_since(self) -> list[float]:

@@ -97,7 +97,7 @@ async def test_decisions_gather_while_the_bot_is_busy(arena: Arena, monkeypatch:
     others = [await arena.match("ben", "anna") for _ in range(2)]
     decision = await anna.decision()
     assert decision.match_id == busy_with.match_id
-    while not all(match.is_asked(1) for match in others):
+    while not all(match.asked_at(1) is not None for match in others):
         await ben.answer(await ben.decision())
     gathered = asyncio.create_task(anna.read())
     await asyncio.sleep(0)

@@ -88,7 +88,7 @@ async def test_events_up_to_answers_are_the_whole_game(arena: Arena) -> None:
             programs[seat].lose()
             arena.wait(rng.choice((1.0, 12.0)))
             programs[seat] = programs[seat].again()
-        if match.is_asked(seat):
+        if match.asked_at(seat) is not None:
             decision = await programs[seat].decision()
             received[seat].extend(decision.events)
             await programs[seat].answer(decision, -1)
