@@ -365,7 +365,7 @@ class _Parts:
             bot_programs(settings.house_bots, Lineup(), self._secrets, private),
             worker_programs(settings, self._worker_token, server),
         ):
-            self._programs.keep(program)
+            self._programs.supervise(program)
 
     async def stop(self, force: asyncio.Event) -> None:
         """Report that nothing more is served, let running matches end, and close all streams."""
@@ -420,7 +420,7 @@ def _hosting(
     from happycity_server.hosting.service import HostingService  # noqa: PLC0415 - likewise
 
     hosting = Hosting(settings, submissions, server, is_pinned=tournaments.pins, on_change=workers.host)
-    workers.events.used.append(hosting.usage_reports.extend)
+    workers.events.usage_reported.append(hosting.usage_reports.extend)
     house = frozenset(settings.house_bots)
     return HostingService(hosting, house=house, now=server.gate.authenticator.now)
 
@@ -466,7 +466,7 @@ def _web(
     if settings.web is None:
         return nullcontext()
     host, port = split_host_port(settings.web)
-    # On loopback, a proxy that encrypts, or a browser on this machine, is spoken to in clear.
+    # On loopback, a proxy that encrypts, or a browser on this machine, is spoken to unencrypted.
     tls = None if certificate is None or is_loopback(settings.web) else certificate.context
     names = frozenset(name.lower() for name in (settings.web_name, host) if name)
     site = Site(tls=tls, names=names, viewers=settings.web_viewers)
@@ -492,9 +492,13 @@ def _log_settings(
         web=web,
     )
     if tokens is None:
-        _log.info("access_open", text="there are no tokens: everybody who reaches the address has all rights")
+        _log.info(
+            "access_open", text="there are no tokens: every client that reaches the address has all rights"
+        )
     elif not len(tokens):
-        _log.warning("no_tokens", text=f"{tokens.path} holds no token: nobody can do anything")
+        _log.warning(
+            "no_tokens", text=f"{tokens.path} has no tokens; create one with: happycity token create"
+        )
     if settings.tls_cert is None and not is_loopback(settings.listen):
         _log.warning("insecure", text="other machines can connect without TLS: tokens can be read on the way")
     if settings.no_clock:

@@ -106,7 +106,7 @@ class Site:
     """How pages are served."""
 
     tls: Callable[[], ssl.SSLContext] | None
-    """Returns what a new connection is encrypted with, by the certificate of the moment; None: in clear."""
+    """Returns what a new connection is encrypted with, by the current certificate; None: unencrypted."""
     names: frozenset[str]
     """Names of hosts under which they are reached, besides IP addresses and localhost; in lower case."""
     viewers: int

@@ -42,7 +42,7 @@ class RunningSubmissions:
         self.digests[bot] = submission.digest
         command = self._sandbox.command(submission.bot, self._submissions.place(submission), "run")
         program = bot_program(bot, command, self._secrets[bot])
-        self._programs.keep(replace(program, arena=self._server.arena_of_one))
+        self._programs.supervise(replace(program, arena=self._server.arena_of_one))
 
     async def end(self, bot: str) -> None:
         """End a bot's program, if it runs, and its token."""

@@ -19,7 +19,7 @@ from happycity_server.process.private_arena import private_arena
 from happycity_server.process.programs import (
     bot_program,
     bot_programs,
-    guarded,
+    killed_with_parent,
     new_secrets,
     private_address,
 )
@@ -62,7 +62,7 @@ async def check_conformance(command: Sequence[str]) -> str:
         own = ("--json", *steps, "--listen", address, "--bot", shlex.join(command))
         words = (sys.executable, "-m", "happycity", "check", *own)
         child = Child.start(words, environment=child_environment(), stdout=printed, stderr=said)
-        async with guarded(child):
+        async with killed_with_parent(child):
             if await child.wait(LONGEST_CHECK_SECONDS) is None:
                 raise TrialError(f"conformance: it took more than {LONGEST_CHECK_SECONDS:g} s")
         printed.seek(0)
@@ -82,9 +82,9 @@ async def play_practice_game(settings: ServerSettings, name: str, command: Seque
     secrets = new_secrets([name, opponent])
     async with private_arena(settings, secrets) as arena:
         for program in bot_programs({opponent: "random"}, Lineup(), secrets, arena.address):
-            arena.programs.keep(program)
+            arena.programs.supervise(program)
         program = bot_program(name, command, secrets[name], restarts=0)
-        arena.programs.keep(replace(program, arena=arena.server.arena_of_one))
+        arena.programs.supervise(replace(program, arena=arena.server.arena_of_one))
         if missing := await arena.lobby.wait_for((name, opponent), CONNECT_SECONDS):
             raise TrialError(f"practice game: {missing[0]} did not connect within {CONNECT_SECONDS:g} s")
         bots = (name, *(opponent,) * (_PLAYERS - 1))

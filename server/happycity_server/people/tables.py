@@ -50,10 +50,10 @@ CONNECT_SECONDS = 60.0
 GRACE_SECONDS = 300.0
 """How long the seat of a person without an open page is kept, and a game waits for all after a restart."""
 UNLIMITED_SECONDS = 86400.0
-"""The limit of a decision at a table without a clock. A match that really had none would last for ever if
-everybody forgot it, and bots at its table would never count as gone."""
+"""The limit of a decision at a table without a clock. A match that really had none would last forever if
+all left it, and bots at its table would never count as gone."""
 
-_LOOKALIKES = str.maketrans("авекмнорстухіјѕαβεηικμορτυχ", "abekmhopctyxijsabehikmoptyx")
+_CONFUSABLES = str.maketrans("авекмнорстухіјѕαβεηικμορτυχ", "abekmhopctyxijsabehikmoptyx")
 """Letters of Cyrillic and Greek, and the Latin ones that look the same in one case or the other."""
 _STORED = ("visitor", "created_at", "names", "secrets", "invitations", "match_id")
 """The fields of a table that are stored as they are, besides its plan."""
@@ -362,7 +362,7 @@ class Tables:
         tables = [table for table in self._tables.values() if table.ended_at is None]
         people = [person for table in tables for person in table.people.values()]
         taken = {person.name for person in people if not person.has_left}
-        if _look(name) in map(_look, taken):
+        if _confusable_key(name) in map(_confusable_key, taken):
             text = (
                 f"somebody plays as {name[1:]} already; choose another name, or, if that is you, "
                 "open the link to your seat, which its page shows"
@@ -500,9 +500,9 @@ class Tables:
         _log.info("table_restored", table=table_id, match=table.match_id)
 
 
-def _look(name: str) -> str:
+def _confusable_key(name: str) -> str:
     """Return what names that look alike have in common."""
-    return name.casefold().translate(_LOOKALIKES)
+    return name.casefold().translate(_CONFUSABLES)
 
 
 def _digest(clear: str) -> str:

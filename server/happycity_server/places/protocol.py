@@ -253,7 +253,7 @@ class Worker:
             if again := self.counters.restarts - past.restarts:
                 text = f"{self.name}: {', '.join(again)} ended, and is started again"
                 self._service.tell_user(text, restarted=again)
-        self._service.events.used(request.used)
+        self._service.events.usage_reported(request.used)
         self._service.tell_remarks(self.name, request.remarks)
         if request.HasField("bots"):
             before = set(filter(self.is_connected, self.bots))
@@ -413,7 +413,7 @@ class ServerLink:
         self._unix_clock = unix_clock
         self._record_bytes = message_bytes // 2  # in one message; what else is in it takes less
         self._tasks: set[asyncio.Task[None]] = set()
-        self._news = pb.WorkRequest()
+        self._report = pb.WorkRequest()
         self._finished: deque[pb.FinishedMatch] = deque()
         self._urgent = asyncio.Event()  # there is something that the server waits for
         self._done = False  # there is nothing more to report
@@ -469,7 +469,7 @@ class ServerLink:
             if clock() >= due:
                 self._note_states()
                 due = clock() + REPORT_SECONDS
-            for request in self._taken_news():
+            for request in self._take_reports():
                 await call.write(request)
             if not done:
                 with suppress(TimeoutError):
@@ -529,21 +529,21 @@ class ServerLink:
         self._urgent.set()
 
     def _note_void(self, match_id: int, reason: VoidReason) -> None:
-        self._news.voided.add(match_id=match_id, reason=void_reason_number(reason))
+        self._report.voided.add(match_id=match_id, reason=void_reason_number(reason))
         self._urgent.set()
 
     def _note_incident(self, tournament_id: int, incident: MatchIncident) -> None:
-        self._news.incidents.add(tournament_id=tournament_id, incident=incident)
+        self._report.incidents.add(tournament_id=tournament_id, incident=incident)
         self._urgent.set()
 
     def tell_user(self, text: str) -> None:
         """Report a line for people."""
-        self._news.remarks.append(text)
+        self._report.remarks.append(text)
         self._urgent.set()
 
     def note_used(self, used: Submission) -> None:
         """Report what a hosted bot has used since the last such report."""
-        self._news.used.append(used)
+        self._report.used.append(used)
 
     def _note_bots(self) -> None:
         """Report the bots if something of them has changed."""
@@ -552,7 +552,7 @@ class ServerLink:
         bots = pb.Bots(activity=states, digests=self.digests)
         if bots != self._reported_bots:
             self._reported_bots = bots
-            self._news.bots.CopyFrom(bots)
+            self._report.bots.CopyFrom(bots)
             self._urgent.set()
 
     def _note_states(self) -> None:
@@ -564,22 +564,22 @@ class ServerLink:
             )
             if self._reported_matches.get(match.match_id) != progress:
                 self._reported_matches[match.match_id] = progress
-                self._news.matches.append(progress)
-        self._news.counters = _counters.dump_json(self._lobby.counted())
+                self._report.matches.append(progress)
+        self._report.counters = _counters.dump_json(self._lobby.counted())
 
-    def _taken_news(self) -> Iterator[pb.WorkRequest]:
+    def _take_reports(self) -> Iterator[pb.WorkRequest]:
         """Yield all that is to be reported, records of many games in several messages."""
-        news, self._news = self._news, pb.WorkRequest()
+        report, self._report = self._report, pb.WorkRequest()
         self._urgent.clear()
         record_bytes = 0
         while self._finished:
             finished = self._finished.popleft()
             record_bytes += len(finished.record)
-            if news.finished and record_bytes > self._record_bytes:
-                yield news
-                news, record_bytes = pb.WorkRequest(), len(finished.record)
-            news.finished.append(finished)
-        yield news
+            if report.finished and record_bytes > self._record_bytes:
+                yield report
+                report, record_bytes = pb.WorkRequest(), len(finished.record)
+            report.finished.append(finished)
+        yield report
 
     def _finish(self) -> None:
         self._done = True

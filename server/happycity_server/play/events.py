@@ -35,7 +35,7 @@ class Events:
     """In a tournament, which comes first, there was a strike or a forfeit."""
     match_over: Listeners[[]] = field(default_factory=Listeners)
     """A match is over, and its bots have more room."""
-    used: Listeners[[Iterable[Submission]]] = field(default_factory=Listeners)
+    usage_reported: Listeners[[Iterable[Submission]]] = field(default_factory=Listeners)
     """A worker reports what hosted bots have used on its machine."""
     worker_silent: Listeners[[str]] = field(default_factory=Listeners)
     """The worker of this name gives no sign of life any longer."""

@@ -276,14 +276,14 @@ class Lobby:
             grace = match.spec.policy.grace_seconds
             session.grace_seconds = max(session.grace_seconds, grace)
             return session.away_for(now) > grace
-        if match.spec.practice and name not in self.house and self._plays_in_earnest(name, session):
+        if match.spec.practice and name not in self.house and self._plays_rated(name, session):
             return False
         return session.has_room(match.spec.bots.count(name))
 
-    def _plays_in_earnest(self, name: str, session: Session) -> bool:
+    def _plays_rated(self, name: str, session: Session) -> bool:
         """Return whether a bot plays a match that is no practice, or is waited for by one."""
         waiting = self._waiting_for.get(name, {}).values()
-        return session.plays_in_earnest or any(not match.spec.practice for match in waiting)
+        return session.plays_rated or any(not match.spec.practice for match in waiting)
 
     def _session(self, name: str) -> Session | None:
         session = self.sessions.get(name)

@@ -150,7 +150,7 @@ class Session:
         return BotProfile(self.info, self.software)
 
     @property
-    def plays_in_earnest(self) -> bool:
+    def plays_rated(self) -> bool:
         """Whether the bot plays a match at present that is no practice."""
         return any(not seats[0].practice for seats in self._seats.values())
 
@@ -291,17 +291,17 @@ class Session:
         for field, entries in (("answers", answers), ("resigns", resigns)):
             if len(entries) > self._limits.batch:
                 raise invalid(field, f"{len(entries)} in one message are more than {self._limits.batch}")
-        games, strays = self._seats, 0
+        games, unexpected = self._seats, 0
         for answer in answers:
             seats = games.get(answer.match_id)
             if seats is None:
-                strays += 1
+                unexpected += 1
                 self._unknown_match(answer.match_id)
                 continue
             match, number = seats[0].match, answer.decision_id
             asked = [seat for seat in seats if match.was_asked(seat.index, number)] if len(seats) > 1 else ()
             match.answer((asked or seats)[0].index, number, answer.move, now, answer.metrics)
-        self.answers += len(answers) - strays
+        self.answers += len(answers) - unexpected
         for resign in resigns:
             self._resign(resign, now)
         if request.HasField("pong"):

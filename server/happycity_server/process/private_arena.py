@@ -1,4 +1,4 @@
-"""An arena inside a process, at a private address, for programs beside it: workers and trials play in one."""
+"""An arena inside a process, at a private address: workers and trials play in one."""
 
 from __future__ import annotations
 

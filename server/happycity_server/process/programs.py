@@ -1,4 +1,4 @@
-"""Programs that a server or a worker keeps running: bots beside it, and the workers of a server."""
+"""Programs that a server or a worker keeps running on its machine: bots, and the workers of a server."""
 
 from __future__ import annotations
 
@@ -150,12 +150,12 @@ class Programs:
         self._restarts = (counters or Counters()).restarts
         self._on_bot_left = on_bot_left
         self._on_worker_end = on_worker_end
-        self._keepers: dict[str, asyncio.Task[None]] = {}  # by name
+        self._supervisors: dict[str, asyncio.Task[None]] = {}  # by name
         self._children: dict[str, Child] = {}  # by name
 
-    def keep(self, program: Program) -> None:
+    def supervise(self, program: Program) -> None:
         """Run a program, and run it again when it ends, as often as it may be."""
-        self._keepers[program.name] = asyncio.create_task(self._keep(program))
+        self._supervisors[program.name] = asyncio.create_task(self._supervise(program))
 
     def kill(self, name: str) -> None:
         """End the program of a name at once, if it runs here; it is run again."""
@@ -164,14 +164,14 @@ class Programs:
 
     async def end(self, name: str) -> None:
         """End the program of a name, if there is one, and don't run it again."""
-        if (keeper := self._keepers.pop(name, None)) is not None:
-            await end_tasks(keeper)
+        if (supervisor := self._supervisors.pop(name, None)) is not None:
+            await end_tasks(supervisor)
 
     async def stop(self) -> None:
         """End the programs."""
-        await end_tasks(*self._keepers.values())
+        await end_tasks(*self._supervisors.values())
 
-    async def _keep(self, program: Program) -> None:
+    async def _supervise(self, program: Program) -> None:
         def note(ended: str, pause: float | None) -> None:
             again = {} if pause is None else {"again_in": pause}
             _log.warning(f"{program.kind}_ended", **{program.kind: program.name}, ended=ended, **again)
@@ -229,13 +229,13 @@ async def _watch_bot(name: str, child: Child) -> None:
     """Wait for the end of a bot's program, write what it prints to the log, and let it outlive nothing."""
     reader = threading.Thread(target=_log_output, args=(name, child.stdout), daemon=True)
     reader.start()
-    async with guarded(child):
+    async with killed_with_parent(child):
         await child.wait()
     await asyncio.to_thread(reader.join, STOP_SECONDS)  # its output ends with the last of its processes
 
 
 @asynccontextmanager
-async def guarded(child: Child) -> AsyncIterator[None]:
+async def killed_with_parent(child: Child) -> AsyncIterator[None]:
     """Let the server come before a program, and stop it with all that it has started at the end."""
     child.yield_to_games()
     try:

@@ -62,7 +62,7 @@ def run_worker(number: int, environment: Mapping[str, str]) -> None:
 
     async def keep() -> None:
         name = f"worker {number} on {socket.gethostname()}"
-        Programs().keep(worker_program(name, environment, LogFormat.JSON))
+        Programs().supervise(worker_program(name, environment, LogFormat.JSON))
         await asyncio.Event().wait()
 
     asyncio.run(keep())

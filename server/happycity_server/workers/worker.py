@@ -1,4 +1,4 @@
-"""The program of a worker: joins a server, plays its games with bots beside it, and keeps nothing."""
+"""The program of a worker: joins a server, plays its games with bots on its machine, and keeps nothing."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ async def _play(call: WorkCall, conditions: pb.Conditions, read: ReadSubmission)
     async with private_arena(settings, secrets) as arena:
         link = ServerLink(arena.lobby, arena.clock, message_bytes=settings.message_bytes)
         for program in bot_programs(house, lineup, secrets, arena.address):
-            arena.programs.keep(program)
+            arena.programs.supervise(program)
         hosting = asyncio.create_task(CopiedBots(settings, arena, link, read).play())
         try:
             _log.info("joined", bots=list(secrets))

@@ -128,7 +128,7 @@ async def test_bot_has_so_many_practice_matches_an_hour(tmp_path: Path) -> None:
 
 
 @pytest.mark.level(2)
-async def test_practice_waits_while_the_bot_plays_in_earnest(arena: Arena) -> None:
+async def test_practice_waits_while_the_bot_plays_rated(arena: Arena) -> None:
     """A bot's practice begins when its other matches are over."""
     anna, ben = await arena.connect("anna"), await arena.connect("ben")
     match = await arena.create("anna", "ben")
