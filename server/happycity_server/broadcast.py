@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Hashable
+from functools import partial
 from typing import Any, Generic, TypeVar
 
 import structlog
 
 from happycity import HappyCityError
+from happycity_server.latest import LatestEntries
 
 _log = structlog.get_logger()
 _T = TypeVar("_T")
@@ -103,28 +104,27 @@ class SharedValues(Generic[_K, _T]):
 
     def __init__(self, *, kept: int) -> None:
         """Keep a maximum of values that are made."""
-        self._kept = kept
-        self._values: OrderedDict[_K, asyncio.Future[_T]] = OrderedDict()
+        self._made = LatestEntries[_K, _T](kept)
+        self._making: dict[_K, asyncio.Future[_T]] = {}
 
     def __contains__(self, key: _K) -> bool:
         """Return whether a value is kept, or being made."""
-        return key in self._values
+        return key in self._made or key in self._making
 
     async def get(self, key: _K, make: Callable[[], Awaitable[_T]]) -> _T:
         """Return a value, made by `make` if it is not there; a failure is raised to all who wait for it.
 
         It is made to its end, also if those who asked for it have left.
         """
-        value = self._values.get(key)
-        if value is None:
-            value = self._values[key] = asyncio.ensure_future(make())
-            value.add_done_callback(lambda made: self._note_made(key, made))
-        self._values.move_to_end(key)
-        return await asyncio.shield(value)
+        if key in self._made:
+            self._made.move_to_end(key)
+            return self._made[key]
+        if key not in self._making:
+            self._making[key] = asyncio.ensure_future(make())
+            self._making[key].add_done_callback(partial(self._note_made, key))
+        return await asyncio.shield(self._making[key])
 
     def _note_made(self, key: _K, made: asyncio.Future[_T]) -> None:
-        if made.cancelled() or made.exception() is not None:
-            del self._values[key]
-        done = [key for key, value in self._values.items() if value.done()]
-        for old in done[: max(0, len(done) - self._kept)]:
-            del self._values[old]
+        del self._making[key]
+        if not made.cancelled() and made.exception() is None:
+            self._made[key] = made.result()

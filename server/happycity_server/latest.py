@@ -1,4 +1,4 @@
-"""The latest alone: entries of which a maximum is kept, and writes that are made up for by the next one."""
+"""What keeps memory and work in bounds: the latest entries alone, one write at a time."""
 
 from __future__ import annotations
 

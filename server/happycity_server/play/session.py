@@ -20,6 +20,7 @@ from happycity.wire.decisions import response_part
 from happycity.wire.match import bot_info_of
 from happycity.wire.messages import PROTOCOL_VERSION
 from happycity_server.errors import ApiError, Reason, invalid
+from happycity_server.latest import LatestEntries
 from happycity_server.play.counters import Counters
 from happycity_server.play.limits import SessionLimits
 from happycity_server.play.outbox import Outbox
@@ -128,7 +129,7 @@ class Session:
         self.games = 0
         """How many games the bot plays at present, counting each of its seats."""
         self._seats: dict[int, list[Seat]] = {}  # by match
-        self._ended: dict[int, bytes] = {}  # GameOver parts by match, oldest first
+        self._ended = LatestEntries[int, bytes](limits.ended_games)  # GameOver parts by match
         self._untimed = False  # whether it plays without clocks, perhaps in a debugger
 
     def has_room(self, seats: int = 1) -> bool:
@@ -265,8 +266,6 @@ class Session:
         if self.outbox is not None:
             self.outbox.end_match(over, seats=len(seats))
         self._ended[match_id] = over
-        if len(self._ended) > self._limits.ended_games:
-            del self._ended[next(iter(self._ended))]
 
     def send(self, part: bytes) -> None:
         """Send a fragment of a `PlayResponse` if the bot is connected."""
