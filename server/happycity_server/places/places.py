@@ -15,7 +15,6 @@ from happycity import Deal, VoidReason
 from happycity.runtime.event_loop import spawn
 from happycity.tournament.v1beta1.tournament_service_pb2 import BotActivity
 from happycity_server.errors import ApiError
-from happycity_server.places.bots import activity_message, merged_activity
 from happycity_server.places.protocol import Place, WorkerLostError, WorkerService
 from happycity_server.play.counters import Counters
 from happycity_server.play.lobby import Lobby
@@ -335,10 +334,10 @@ class Places:
         now = self.lobby.clock()
         for name in bots:
             session = self.lobby.sessions.get(name)
-            here = session is not None and not session.gone
-            states = [activity_message(session, now, self.unix_clock)] if session is not None and here else []
-            states += [worker.bots[name] for worker in self.workers.joined if name in worker.bots]
-            yield merged_activity(name, states)
+            states = [worker.bots[name] for worker in self.workers.joined if name in worker.bots]
+            if session is not None and not session.gone:
+                states.append(session.activity(now, self.unix_clock))
+            yield _merged_activity(name, states)
 
     @property
     def counters(self) -> Counters:
@@ -347,6 +346,22 @@ class Places:
         for worker in self.workers.joined:
             counted += worker.counters
         return counted
+
+
+def _merged_activity(bot: str, states: Iterable[BotActivity]) -> BotActivity:
+    """Return what a bot does that plays at several places, or at none."""
+    merged = BotActivity(bot=bot)
+    for state in states:
+        merged.connected |= state.connected
+        merged.has_answered |= state.has_answered
+        merged.strikes += state.strikes
+        merged.games_waiting += state.games_waiting
+        if state.HasField("waiting_since") and (
+            not merged.HasField("waiting_since")
+            or state.waiting_since.ToNanoseconds() < merged.waiting_since.ToNanoseconds()
+        ):
+            merged.waiting_since.CopyFrom(state.waiting_since)
+    return merged
 
 
 def _opened(place: Place, tournament_id: int) -> list[OpenMatch]:

@@ -36,7 +36,6 @@ from happycity.wire.messages import config_message, config_of
 from happycity.worker.v1 import worker_service_pb2 as pb
 from happycity.worker.v1.worker_service_pb2_grpc import WorkerServiceServicer
 from happycity_server.errors import ApiError, invalid
-from happycity_server.places.bots import activity_message
 from happycity_server.places.reports import check_report, counters_of
 from happycity_server.play.counters import Counters
 from happycity_server.play.events import Events
@@ -548,7 +547,7 @@ class ServerLink:
     def _note_bots(self) -> None:
         """Report the bots if something of them has changed."""
         now, sessions = self._lobby.clock(), self._lobby.sessions.values()
-        states = [activity_message(one, now, self._unix_clock) for one in sessions if not one.gone]
+        states = [one.activity(now, self._unix_clock) for one in sessions if not one.gone]
         bots = pb.Bots(activity=states, digests=self.digests)
         if bots != self._reported_bots:
             self._reported_bots = bots

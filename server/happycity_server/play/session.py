@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Protocol
@@ -15,6 +15,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from happycity import BotInfo, Ending, FailurePolicy, TimeControl
 from happycity.match import one_line
 from happycity.text.catalogue import catalogue_digest
+from happycity.tournament.v1beta1.tournament_service_pb2 import BotActivity
 from happycity.v1 import play_service_pb2 as play
 from happycity.wire.decisions import response_part
 from happycity.wire.match import bot_info_of
@@ -25,6 +26,7 @@ from happycity_server.play.counters import Counters
 from happycity_server.play.limits import SessionLimits
 from happycity_server.play.outbox import Outbox
 from happycity_tournament.games import BotProfile
+from happycity_tournament.wire import timestamp
 
 
 class SeatedMatch(Protocol):
@@ -80,6 +82,9 @@ SILENT_SECONDS = 5.0
 """Seconds between a bot's first late decision and the one after which it counts as silent: where clocks are
 short, a program that is still warming up is late more than once."""
 
+WAITING_SECONDS = 1.0
+"""Seconds after which watchers get that a decision waits."""
+
 GOODBYE = "the bot said goodbye"
 """The reason of forfeits of a bot that has left by itself."""
 _SOFTWARE = 80  # characters of a bot's software that are kept
@@ -120,8 +125,7 @@ class Session:
         self._late_since: float | None = None  # while it has answered nothing
         self.round_trip_us: int | None = None
         """Microseconds of the last measured round trip; None before the first one."""
-        self.shown_waiting: tuple[float, Timestamp] | None = None
-        """Since when its oldest decision waits, on the server's clock and as watchers got it."""
+        self._shown_waiting = -math.inf, Timestamp()  # since when, by the server's clock, as watchers got it
         self.grace_seconds = 0.0
         """The longest grace time of the matches that the bot was in."""
         self._limits = limits
@@ -165,6 +169,21 @@ class Session:
         """When the clock of each decision that waits for the bot was started."""
         asked = (seat.match.asked_at(seat.index) for seat in self._all_seats())
         return [moment for moment in asked if moment is not None]
+
+    def activity(self, now: float, unix_clock: Callable[[], float]) -> BotActivity:
+        """Write what the bot does at a moment of its lobby's clock; it stays equal while nothing changes."""
+        waiting = [since for since in self.waiting_since if now - since >= WAITING_SECONDS]
+        oldest = min(waiting, default=None)
+        if oldest is not None and oldest != self._shown_waiting[0]:
+            self._shown_waiting = oldest, timestamp(unix_clock() - (now - oldest))
+        return BotActivity(
+            bot=self.name,
+            connected=self.outbox is not None,
+            has_answered=self.answers > 0,
+            strikes=self.strikes,
+            waiting_since=None if oldest is None else self._shown_waiting[1],
+            games_waiting=len(waiting),
+        )
 
     def attach(self, outbox: Outbox, hello: play.Hello, now: float) -> bool:
         """Continue over a new connection and end the older one; return whether the games are resumed."""
