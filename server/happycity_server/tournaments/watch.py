@@ -37,9 +37,11 @@ class _Snapshot:
         """When a watcher was there last."""
         self._parts: dict[tuple[str, str], tuple[int, Message]] = {}
         """By the field of the response, and for lists the bot, each with the version of its last change."""
-        self._changes: dict[tuple[int, bool], pb.WatchTournamentResponse | None] = {}
-        self._incidents: deque[tuple[int, pb.MatchIncident]] = deque(maxlen=MAX_INCIDENTS)
-        """Each with the version in which it is new."""
+        self._changes: dict[int, pb.WatchTournamentResponse | None] = {}
+        self.incidents = deque[pb.MatchIncident](maxlen=MAX_INCIDENTS)
+        """What went wrong last."""
+        self.incident_count = 0
+        """How often something went wrong."""
 
     def update(
         self,
@@ -59,27 +61,49 @@ class _Snapshot:
 
     def note_incident(self, incident: pb.MatchIncident) -> None:
         """Take what went wrong just now in a match of the tournament."""
-        self._incidents.append((self.version + 1, incident))
+        self.incidents.append(incident)
+        self.incident_count += 1
 
-    def incidents(self, since: int, *, pending: bool = False) -> list[pb.MatchIncident]:
-        """Return what went wrong since a version; `pending` adds what the next version will have."""
-        upto = self.version + pending
-        return [message for version, message in self._incidents if since < version <= upto]
-
-    def changes(self, since: int, *, with_incidents: bool = False) -> pb.WatchTournamentResponse | None:
+    def changes(self, since: int) -> pb.WatchTournamentResponse | None:
         """Return what has changed since a version, None if nothing has; version 0 is before everything."""
-        key = since, with_incidents
-        if key not in self._changes:
-            incidents = self.incidents(since) if since and with_incidents else ()
-            response = pb.WatchTournamentResponse(incidents=incidents)
+        if since not in self._changes:
+            response = pb.WatchTournamentResponse()
             for (field, bot), (version, part) in self._parts.items():
                 changed: Any = getattr(response, field)
                 if version > since and bot:
                     changed.append(part)
                 elif version > since:
                     changed.CopyFrom(part)
-            self._changes[key] = response if response.ByteSize() else None
-        return self._changes[key]
+            self._changes[since] = response if response.ByteSize() else None
+        return self._changes[since]
+
+
+class _Subscription:
+    """What one watcher has been sent of a tournament: the version, and the number of incidents."""
+
+    def __init__(self, snapshot: _Snapshot, *, with_incidents: bool) -> None:
+        """Begin before everything, but with the incidents that come from now on."""
+        self._snapshot = snapshot
+        self._with_incidents = with_incidents
+        self._version, self._incidents = 0, snapshot.incident_count
+
+    def changes(self) -> pb.WatchTournamentResponse | None:
+        """Return what is new, None if nothing is; watchers share it as far as they can."""
+        changes, incidents = self._snapshot.changes(self._version), self.incidents()
+        self._version = self._snapshot.version
+        if incidents:
+            own = pb.WatchTournamentResponse(incidents=incidents)
+            if changes is not None:
+                own.MergeFrom(changes)
+            return own
+        return changes
+
+    def incidents(self) -> Sequence[pb.MatchIncident]:
+        """Return the incidents that are new, of which the oldest may be left out."""
+        if not self._with_incidents:
+            return ()
+        new, self._incidents = self._snapshot.incident_count - self._incidents, self._snapshot.incident_count
+        return [*self._snapshot.incidents][-new:] if new else ()
 
 
 class TournamentWatches:
@@ -106,24 +130,24 @@ class TournamentWatches:
         `with_incidents` strikes and forfeits are among the changes.
         """
         status = await self._tournaments.status(tournament_id)
-        incidents = list[pb.MatchIncident]()
+        incidents: Sequence[pb.MatchIncident] = ()
         interval = max(interval, MIN_INTERVAL_SECONDS)
         if (playing := self._tournaments.playing(tournament_id)) is not None:
             is_first = tournament_id not in self._intervals
             self._intervals[tournament_id].append(interval)
-            watched, sent = self._shared(tournament_id), 0
-            before = watched.value.version
+            watched = self._shared(tournament_id)
+            subscription = _Subscription(watched.value, with_incidents=with_incidents)
             try:
-                if is_first and before:  # what was computed for those who watched before is old
+                if (
+                    is_first and watched.value.version
+                ):  # what was computed for those who watched before is old
                     await self._update(watched, playing, with_standings=True)
-                async for snapshot in watched.values():
-                    changes = snapshot.changes(sent, with_incidents=with_incidents)
-                    sent = snapshot.version
+                async for _ in watched.values():
+                    changes = subscription.changes()
                     if changes is not None:
                         yield changes
                     await self._tournaments.ended(tournament_id, interval)
-                if with_incidents:
-                    incidents = watched.value.incidents(max(sent, before), pending=True)
+                incidents = subscription.incidents()
             finally:
                 watched.value.looked_at = self._clock()
                 self._intervals[tournament_id].remove(interval)
@@ -150,7 +174,7 @@ class TournamentWatches:
             return []
         snapshot = self._shared(tournament_id).value
         snapshot.looked_at = self._clock()
-        return snapshot.incidents(0, pending=True)[::-1]
+        return [*reversed(snapshot.incidents)]
 
     def _note_incident(self, tournament_id: int, incident: pb.MatchIncident) -> None:
         if tournament_id in self._watched:

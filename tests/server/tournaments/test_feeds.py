@@ -368,6 +368,18 @@ async def test_watchers_see_what_goes_wrong(watched: Watched) -> None:
     assert crashed.incident.text == "the seat is forfeited: crashed: ValueError (ann.py:7)"
 
 
+async def test_what_goes_wrong_while_the_first_message_is_made_is_sent(watched: Watched) -> None:
+    """It comes after the watcher, so the watcher gets it, with the first message at the earliest."""
+    watched.threads.held = []
+    task = asyncio.create_task(rest(watched.watch()))
+    await settle()
+    await watched.arena.match("ann", "bob", tournament_id=1)
+    watched.threads.release()
+    await settle()
+    await watched.stop()
+    assert sum(len(message.incidents) for message in await task) == 2
+
+
 async def test_a_flood_of_incidents_is_cut(watched: Watched) -> None:
     """However many bots fail at once, a message and the server's memory hold the latest ones only.
 
