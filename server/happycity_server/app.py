@@ -492,13 +492,10 @@ def _log_settings(
         web=web,
     )
     if tokens is None:
-        _log.info(
-            "access_open", text="there are no tokens: every client that reaches the address has all rights"
-        )
+        _log.info("access_open", text="there are no tokens: whoever reaches the address has all rights")
     elif not len(tokens):
-        _log.warning(
-            "no_tokens", text=f"{tokens.path} has no tokens; create one with: happycity token create"
-        )
+        text = f"{tokens.path} has no tokens; create one with: happycity token create"
+        _log.warning("no_tokens", text=text)
     if settings.tls_cert is None and not is_loopback(settings.listen):
         _log.warning("insecure", text="other machines can connect without TLS: tokens can be read on the way")
     if settings.no_clock:

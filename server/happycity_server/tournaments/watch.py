@@ -28,7 +28,7 @@ LINGER_SECONDS = 120.0
 _COST_SHARE = 0.05  # of the time that standings of one watched tournament may be computed
 
 
-class _Snapshot:
+class _Feed:
     """A tournament at some moments, and at which of them each of its parts changed."""
 
     def __init__(self) -> None:
@@ -81,7 +81,7 @@ class _Snapshot:
 class _Subscription:
     """What one watcher has been sent of a tournament: the version, and the number of incidents."""
 
-    def __init__(self, snapshot: _Snapshot, *, with_incidents: bool) -> None:
+    def __init__(self, snapshot: _Feed, *, with_incidents: bool) -> None:
         """Begin before everything, but with the incidents that come from now on."""
         self._snapshot = snapshot
         self._with_incidents = with_incidents
@@ -116,7 +116,7 @@ class TournamentWatches:
         self._tournaments = tournaments
         self._places = places
         self._clock = clock
-        self._watched: dict[int, Broadcast[_Snapshot]] = {}
+        self._watched: dict[int, Broadcast[_Feed]] = {}
         places.events.incident.append(self._note_incident)
         self._intervals: defaultdict[int, list[float]] = defaultdict(list)
         """By tournament: the seconds between two updates of each of its watchers."""
@@ -138,9 +138,8 @@ class TournamentWatches:
             watched = self._shared(tournament_id)
             subscription = _Subscription(watched.value, with_incidents=with_incidents)
             try:
-                if (
-                    is_first and watched.value.version
-                ):  # what was computed for those who watched before is old
+                # What was computed for those who watched before is old.
+                if is_first and watched.value.version:
                     await self._update(watched, playing, with_standings=True)
                 async for _ in watched.values():
                     changes = subscription.changes()
@@ -154,7 +153,7 @@ class TournamentWatches:
                 if not self._intervals[tournament_id]:
                     del self._intervals[tournament_id]
         status = await self._tournaments.status(tournament_id)
-        last = _Snapshot()
+        last = _Feed()
         last.update(self._parts(status), await _standings(status))
         response = last.changes(0)
         assert response is not None
@@ -180,14 +179,14 @@ class TournamentWatches:
         if tournament_id in self._watched:
             self._watched[tournament_id].value.note_incident(incident)
 
-    def _shared(self, tournament_id: int) -> Broadcast[_Snapshot]:
+    def _shared(self, tournament_id: int) -> Broadcast[_Feed]:
         """Return the changes that all watchers of a tournament share; they are kept current."""
         if tournament_id not in self._watched:
-            watched = self._watched[tournament_id] = Broadcast(_Snapshot())
+            watched = self._watched[tournament_id] = Broadcast(_Feed())
             watched.follow(self._keep_current(tournament_id, watched), tournament=tournament_id)
         return self._watched[tournament_id]
 
-    async def _keep_current(self, tournament_id: int, watched: Broadcast[_Snapshot]) -> None:
+    async def _keep_current(self, tournament_id: int, watched: Broadcast[_Feed]) -> None:
         """Update a snapshot, as often as the most frequent watcher looks, while it is played and watched.
 
         Standings are of the same moment as the rest, unless they take long to compute: then they are new
@@ -212,7 +211,7 @@ class TournamentWatches:
             del self._watched[tournament_id]
 
     async def _update(
-        self, watched: Broadcast[_Snapshot], status: TournamentStatus, *, with_standings: bool
+        self, watched: Broadcast[_Feed], status: TournamentStatus, *, with_standings: bool
     ) -> None:
         """Publish what is new, but not the end, which comes last."""
         parts = self._parts(status)
