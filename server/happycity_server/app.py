@@ -492,7 +492,7 @@ def _log_settings(
         web=web,
     )
     if tokens is None:
-        _log.info("access_open", text="there are no tokens: whoever reaches the address has all rights")
+        _log.info("access_open", text="there are no tokens: all clients have all rights")
     elif not len(tokens):
         text = f"{tokens.path} has no tokens; create one with: happycity token create"
         _log.warning("no_tokens", text=text)

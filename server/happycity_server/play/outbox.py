@@ -130,7 +130,7 @@ class Outbox:
         self._wake.set()
 
     def ask(self, decision: OpenDecision, encoded: bytes) -> None:
-        """Add a decision, which the bot will answer; it is told when it is sent."""
+        """Add a decision, which the bot will answer; its clock starts when it is sent."""
         self._decisions.append(decision)
         self.send(encoded)
 

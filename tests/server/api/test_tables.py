@@ -239,7 +239,7 @@ async def test_a_table_is_stored_until_its_match_ends(arena: Arena, store: Async
     played, broken = arena.begun
     played.start([None, None], 0.0)
     store.store.delete_table(finished.table_id)  # as that transaction does
-    await table.store(finished)  # which no callback has told yet
+    await table.store(finished)  # before any callback has run
     await finished.writer.wait()
     assert (finished.state, list(store.store.tables())) == (TableState.OVER, [voided.table_id])
     broken.void(VoidReason.SERVER_ERROR)
