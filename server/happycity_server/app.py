@@ -146,7 +146,7 @@ async def run_server(
     clocks = clocks or Clocks()
     async with _claimed_store(settings) as store, AsyncExitStack() as stack:
         first_id = await store.read(store.store.next_match_id)
-        parts = _Parts(
+        parts = _ServerParts(
             settings, tokens, store, clocks, lineup or Lineup(), tell_user=tell_user, first_match_id=first_id
         )
         address = bind(parts.server.grpc, settings.listen, certificate)
@@ -197,7 +197,7 @@ async def _store_lost(store: AsyncStore) -> StoreError:
             return error
 
 
-class _Parts:
+class _ServerParts:
     """The parts of a server, each made of those before it."""
 
     def __init__(
@@ -443,7 +443,7 @@ def _ladder_reader(
 
 
 def _metrics(
-    settings: ServerSettings, tokens: TokenFile | None, parts: _Parts
+    settings: ServerSettings, tokens: TokenFile | None, parts: _ServerParts
 ) -> AbstractContextManager[str | None]:
     """Serve metrics while the context lasts, if they are wanted."""
     if settings.metrics is None:
@@ -460,7 +460,7 @@ def _metrics(
 
 
 def _web(
-    settings: ServerSettings, parts: _Parts, certificate: CertificateFiles | None
+    settings: ServerSettings, parts: _ServerParts, certificate: CertificateFiles | None
 ) -> AbstractAsyncContextManager[str | None]:
     """Serve the pages while the context lasts, if they are wanted."""
     if settings.web is None:

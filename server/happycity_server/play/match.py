@@ -22,10 +22,10 @@ from happycity_server.play.counters import Counters
 from happycity_server.play.events import Events
 from happycity_server.play.referee import (
     Action,
+    AskedDecision,
     GameFinished,
     MovePlayed,
     Notify,
-    OpenDecision,
     Referee,
 )
 from happycity_server.play.session import Seat, Session
@@ -143,7 +143,7 @@ class Match(OpenMatch):
         """Bots that are asked no more."""
         self.referee = Referee(spec.deal, spec.time, spec.policy, spec.past)
         self.watchers: set[Watcher] = set()
-        self._asked: OpenDecision | None = None  # what was asked and is not answered yet
+        self._asked: AskedDecision | None = None  # what was asked and is not answered yet
         self._unix_clock = unix_clock
         self._arena_events = events
         self._counters = counters
@@ -314,7 +314,7 @@ class Match(OpenMatch):
         for action in actions:
             if isinstance(action, MovePlayed):
                 self._played(action)
-            elif isinstance(action, OpenDecision):
+            elif isinstance(action, AskedDecision):
                 self._ask(action)
             elif isinstance(action, Notify):
                 self._notify(action)
@@ -329,14 +329,14 @@ class Match(OpenMatch):
             self._asked = None
         self._events.append(self._encoder.events(played.events))
 
-    def _ask(self, asked: OpenDecision) -> None:
+    def _ask(self, asked: AskedDecision) -> None:
         self._asked = asked
         session = self._sessions[asked.seat]
         assert session is not None  # a seat without a session is forfeited
         if session.outbox is not None:  # else the bot is asked when it comes back
             session.outbox.ask(asked, self._decision(asked, session, asked.limit_us))
 
-    def _decision(self, asked: OpenDecision, session: Session, time_left_us: int | None) -> bytes:
+    def _decision(self, asked: AskedDecision, session: Session, time_left_us: int | None) -> bytes:
         """Encode the open decision."""
         return self._encoder.decision(
             self.referee.game,

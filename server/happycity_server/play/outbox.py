@@ -12,7 +12,7 @@ from happycity.wire.decisions import response_part
 from happycity_server.errors import ApiError, Reason
 from happycity_server.play.counters import Counters
 from happycity_server.play.limits import SessionLimits
-from happycity_server.play.referee import OpenDecision
+from happycity_server.play.referee import AskedDecision
 
 HOLD_SECONDS = 0.03
 """Coalesce decisions for at most this long while the bot is busy (like Nagle's algorithm): each message costs
@@ -106,7 +106,7 @@ class Outbox:
         self._clock = clock
         self._counters = counters
         self._parts: list[bytes] = []
-        self._decisions: list[OpenDecision] = []  # those among the parts
+        self._decisions: list[AskedDecision] = []  # those among the parts
         self._notices = 0
         self._withheld = 0
         self._last_withheld = play.NOTICE_KIND_UNSPECIFIED
@@ -129,7 +129,7 @@ class Outbox:
         self.waiting_bytes += len(part)
         self._wake.set()
 
-    def ask(self, decision: OpenDecision, encoded: bytes) -> None:
+    def ask(self, decision: AskedDecision, encoded: bytes) -> None:
         """Add a decision, which the bot will answer; its clock starts when it is sent."""
         self._decisions.append(decision)
         self.send(encoded)

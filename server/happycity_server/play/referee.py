@@ -59,7 +59,7 @@ class NoteKind(Enum):
 class MovePlayed:
     """The game went on: by a move, or by its set-up."""
 
-    # Like `OpenDecision` no NamedTuple: each decision makes one of both, and compiled code makes these
+    # Like `AskedDecision` no NamedTuple: each decision makes one of both, and compiled code makes these
     # quicker.
 
     def __init__(self, seat: int, move: Move | None, events: Sequence[Event], *, answered: bool) -> None:
@@ -72,7 +72,7 @@ class MovePlayed:
         """Whether the seat's bot answered, rather than the fallback."""
 
 
-class OpenDecision:
+class AskedDecision:
     """A seat must choose: send it the decision that waits in the game, and tell this when it was sent.
 
     Its clock runs from then on. Until it is sent the clock runs from the question, so that a bot that doesn't
@@ -135,7 +135,7 @@ class GameFinished(NamedTuple):
     seats: tuple[SeatResult, ...]
 
 
-Action = MovePlayed | OpenDecision | Notify | GameFinished
+Action = MovePlayed | AskedDecision | Notify | GameFinished
 
 
 class Referee:
@@ -158,7 +158,7 @@ class Referee:
         self.game = Game(deal)
         self.decision_id = 0
         """The open decision; afterwards the last one. Decisions count from 1."""
-        self.open: OpenDecision | None = None
+        self.open: AskedDecision | None = None
         """The decision that waits for a bot; None before the start and after the end."""
         self._recorder = Recorder(deal)
         self.think_us: list[int] = []
@@ -298,7 +298,7 @@ class Referee:
         actions.append(self._play_fallback(self._stop_clock(self.open, now)))
         return self._continue(actions, now)
 
-    def _stop_clock(self, decision: OpenDecision, now: float) -> int:
+    def _stop_clock(self, decision: AskedDecision, now: float) -> int:
         """Return the microseconds that the open decision took, and charge them to its seat's bank."""
         seat, think = decision.seat, now - decision.asked_at
         if self._time.bank_seconds:
@@ -397,7 +397,7 @@ class Referee:
         if begun:
             self._round_starts += [self.decision_id] * begun
 
-    def _ask(self, seat: int, now: float) -> OpenDecision:
+    def _ask(self, seat: int, now: float) -> AskedDecision:
         """Return a new decision, of which the clock runs from now on."""
         limit, limit_us, bank_us = self._limit, self._limit_us, None
         if self._time.bank_seconds:
@@ -405,7 +405,7 @@ class Referee:
             if limit is not None:
                 limit, bank_us = min(limit, bank), _microseconds(bank)
                 limit_us = _microseconds(limit)
-        return OpenDecision(
+        return AskedDecision(
             seat,
             self.decision_id,
             asked_at=now,

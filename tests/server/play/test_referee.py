@@ -15,11 +15,11 @@ from happycity.records.record import dumps, loads
 from happycity.records.replay import incidents_of, replay
 from happycity_server.play.referee import (
     Action,
+    AskedDecision,
     GameFinished,
     MovePlayed,
     NoteKind,
     Notify,
-    OpenDecision,
     Referee,
 )
 from happycity_server.play.session import SILENT_SECONDS
@@ -32,7 +32,7 @@ class Script:
 
     def __init__(self) -> None:
         self._referee: Referee
-        self._queued: OpenDecision | None = None
+        self._queued: AskedDecision | None = None
 
     def results(self, line: str) -> Iterator[str]:
         """Yield what the referee does at a step, and the deadline after it."""
@@ -119,7 +119,7 @@ def shown(action: Action, now: float | None = None) -> str:
         case MovePlayed():
             how = "answered" if action.answered else "not answered"
             return f"seat {action.seat} plays {action.move}, {how}, {len(action.events)} events"
-        case OpenDecision():
+        case AskedDecision():
             left_us = action.time_left_us(action.asked_at if now is None else now)
             times = (left_us, action.bank_left_us, action.last_think_us)
             return (
@@ -152,11 +152,11 @@ def test_referee_does_what_is_kept() -> None:
     TABLE.check(least=100)
 
 
-def asked(actions: list[Action]) -> OpenDecision:
+def asked(actions: list[Action]) -> AskedDecision:
     """Return the question among actions: there is exactly one, at the end."""
     *others, ask = actions
-    assert isinstance(ask, OpenDecision)
-    assert not any(isinstance(action, OpenDecision) for action in others)
+    assert isinstance(ask, AskedDecision)
+    assert not any(isinstance(action, AskedDecision) for action in others)
     return ask
 
 
@@ -164,7 +164,7 @@ def fields_of(action: Action) -> tuple[object, ...]:
     """Return the fields of a move that was played, or of a question, in the order of their declaration."""
     if isinstance(action, MovePlayed):
         return action.seat, action.move, action.events, action.answered
-    assert isinstance(action, OpenDecision)
+    assert isinstance(action, AskedDecision)
     times = action.time_left_us(action.asked_at), action.bank_left_us, action.last_think_us
     return action.seat, action.decision_id, *times
 
