@@ -23,16 +23,10 @@ import structlog
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
-from happycity.access.v1beta1.access_service_pb2_grpc import add_AccessServiceServicer_to_server
-from happycity.hosting.v1beta1.hosting_service_pb2_grpc import add_HostingServiceServicer_to_server
-from happycity.ladder.v1beta1.ladder_service_pb2_grpc import add_LadderServiceServicer_to_server
 from happycity.runtime.event_loop import on_stop_signal, run, running
 from happycity.runtime.files import private_files
 from happycity.runtime.tokens import Role
 from happycity.runtime.transport import Target, is_loopback, split_host_port
-from happycity.tournament.v1beta1.tournament_service_pb2_grpc import add_TournamentServiceServicer_to_server
-from happycity.v1.bot_service_pb2_grpc import add_BotServiceServicer_to_server
-from happycity.v1.match_service_pb2_grpc import add_MatchServiceServicer_to_server
 from happycity.worker.v1.worker_service_pb2 import Conditions
 from happycity.worker.v1.worker_service_pb2_grpc import add_WorkerServiceServicer_to_server
 from happycity_ladder.ladder_config import LadderConfig
@@ -41,6 +35,7 @@ from happycity_server.access.requests import Requests
 from happycity_server.access.roles import CONTRACT, Principal
 from happycity_server.access.token_file import TokenFile
 from happycity_server.api.access import AccessService
+from happycity_server.api.handlers import handlers_of
 from happycity_server.api.health import HealthService
 from happycity_server.api.ladder import LadderService
 from happycity_server.api.matches import MatchService
@@ -281,11 +276,7 @@ class _Components:
             address=settings.guest_address,
             ca=settings.guest_ca,
         )
-        add_AccessServiceServicer_to_server(access, server)
-        add_BotServiceServicer_to_server(bots, server)
-        add_MatchServiceServicer_to_server(matches, server)
-        add_TournamentServiceServicer_to_server(tournaments, server)
-        add_LadderServiceServicer_to_server(ladder, server)
+        server.add_generic_rpc_handlers(map(handlers_of, (access, bots, matches, tournaments, ladder)))
         add_WorkerServiceServicer_to_server(self.workers, server)
         tables = Tables(lobby, self.places.begin, practice, store, unix_clock)
         gate.authenticator.person_of = tables.person_of
@@ -370,7 +361,7 @@ def _hosting(
     places.lobby.is_hosted = hosting.is_hosted
     hosting.on_change, places.workers.on_used = places.workers.host, hosting.usage_reports.extend
     service = HostingService(hosting, house=house, now=server.gate.authenticator.now)
-    add_HostingServiceServicer_to_server(service, server.grpc)
+    server.grpc.add_generic_rpc_handlers((handlers_of(service),))
     return service
 
 

@@ -20,9 +20,10 @@ from happycity_server.errors import ApiError, Reason
 from happycity_server.play.clock import OVERLOAD_SECONDS, TOLERANCE_SECONDS, FairClock
 from happycity_server.play.counters import Counters
 from happycity_server.play.limits import SessionLimits
-from happycity_server.play.match import IncidentListener, Match, MatchSpec, MatchState
+from happycity_server.play.match import IncidentListener, Match, MatchState
 from happycity_server.play.outbox import Outbox
 from happycity_server.play.session import Session
+from happycity_tournament.play.match_spec import MatchSpec
 
 SWEEP_SECONDS = 0.05
 """How late a passed deadline may be noticed. One sweep over the running matches costs less than a timer
