@@ -20,8 +20,10 @@ from google.protobuf.message import Message
 from happycity import BotInfo, Config, Ending, Event, Game, Mode, Phase, VoidReason
 from happycity.match import seat_results
 from happycity.records.random_games import random_move
+from happycity.v1 import match_pb2
 from happycity.v1 import play_service_pb2 as play
-from happycity.wire.match import bot_info_message, result_message, void_reason_number
+from happycity.wire.enums import enum_number
+from happycity.wire.match import bot_info_message, result_message
 from happycity.wire.messages import config_message, decision_message
 from happycity_evaluation.policies import play_to_end
 
@@ -84,7 +86,8 @@ def messages() -> Iterator[tuple[str, Message]]:
     reasons = ["", "IndexError: tuple index out of range", "it has never answered"]
     seats = seat_results(outcome, endings, reasons)
     yield "game over", play.GameOver(match_id=MATCH_ID, result=result_message(seats))
-    yield "game voided", play.GameOver(match_id=LARGEST, void_reason=void_reason_number(VoidReason.SHUTDOWN))
+    reason = enum_number(match_pb2.VoidReason, VoidReason.SHUTDOWN)
+    yield "game voided", play.GameOver(match_id=LARGEST, void_reason=reason)
     yield (
         "notice",
         play.Notice(

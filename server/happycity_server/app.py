@@ -26,16 +26,10 @@ from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
 from happycity import ConfigError
-from happycity.access.v1beta1.access_service_pb2_grpc import add_AccessServiceServicer_to_server
-from happycity.hosting.v1beta1.hosting_service_pb2_grpc import add_HostingServiceServicer_to_server
-from happycity.ladder.v1beta1.ladder_service_pb2_grpc import add_LadderServiceServicer_to_server
 from happycity.runtime.event_loop import on_stop_signal, run, running
 from happycity.runtime.files import private_files
 from happycity.runtime.tokens import Role
 from happycity.runtime.transport import Target, is_loopback, split_host_port
-from happycity.tournament.v1beta1.tournament_service_pb2_grpc import add_TournamentServiceServicer_to_server
-from happycity.v1.bot_service_pb2_grpc import add_BotServiceServicer_to_server
-from happycity.v1.match_service_pb2_grpc import add_MatchServiceServicer_to_server
 from happycity.worker.v1.worker_service_pb2 import Conditions
 from happycity.worker.v1.worker_service_pb2_grpc import add_WorkerServiceServicer_to_server
 from happycity_ladder.ladder_config import LadderConfig
@@ -44,6 +38,7 @@ from happycity_server.access.requests import Requests
 from happycity_server.access.roles import CONTRACT, Principal
 from happycity_server.access.token_file import TokenFile
 from happycity_server.api.access import AccessService
+from happycity_server.api.handlers import handlers_of
 from happycity_server.api.health import HealthService
 from happycity_server.api.ladder import LadderService
 from happycity_server.api.matches import MatchService
@@ -312,14 +307,9 @@ class _ServerParts:
     def _add_services(self, workers: WorkerService) -> None:
         """Have gRPC serve all services but those that `BotServer` has."""
         arena, server = self.arena, self.server.grpc
-        add_AccessServiceServicer_to_server(arena.access, server)
-        add_BotServiceServicer_to_server(arena.bots, server)
-        add_MatchServiceServicer_to_server(arena.matches, server)
-        add_TournamentServiceServicer_to_server(arena.tournaments, server)
-        add_LadderServiceServicer_to_server(arena.ladder, server)
+        own = arena.access, arena.bots, arena.matches, arena.tournaments, arena.ladder, arena.hosting
+        server.add_generic_rpc_handlers([handlers_of(service) for service in own if service is not None])
         add_WorkerServiceServicer_to_server(workers, server)
-        if arena.hosting is not None:
-            add_HostingServiceServicer_to_server(arena.hosting, server)
         health_pb2_grpc.add_HealthServicer_to_server(self._health, server)
         described = (*self._services, health.SERVICE_NAME, reflection.SERVICE_NAME)
         reflection.enable_server_reflection(described, server)

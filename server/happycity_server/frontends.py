@@ -16,8 +16,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any, TypeVar
 
 import structlog
-from google.protobuf import descriptor_pool, message_factory
-from google.protobuf.message import Message
+from google.protobuf.message_factory import GetMessageClass
 
 from happycity.errors import FieldError
 from happycity.runtime.event_loop import running
@@ -27,8 +26,9 @@ from happycity.runtime.tokens import Role
 from happycity.runtime.transport import join_host_port
 from happycity_server.access.gate import Gate
 from happycity_server.access.requests import Requests
-from happycity_server.access.roles import CONTRACT, ROLES, principal, require
+from happycity_server.access.roles import ROLES, Principal, path_of, principal
 from happycity_server.api.access import AccessService
+from happycity_server.api.handlers import method_of
 from happycity_server.api.ladder import LadderService
 from happycity_server.api.matches import MatchService
 from happycity_server.api.play import BotService
@@ -44,8 +44,6 @@ EXTRA = "web"
 BACKLOG = 512
 """Connections that may wait to be accepted."""
 
-_FULL_NAMES = {full_name.rpartition(".")[2]: full_name for full_name in CONTRACT}
-"""The services of the contract by their names without the package, which are those of the classes."""
 _log = structlog.get_logger()
 _Response = TypeVar("_Response")
 
@@ -70,14 +68,22 @@ class Arena:
     """Its HostingService; None if the server hosts no bots."""
 
     async def call(
-        self, method: Callable[[Any, object], Awaitable[_Response]], request: object = None, /, **fields: Any
+        self,
+        method: Callable[[Principal, Any], Awaitable[_Response]],
+        request: object = None,
+        /,
+        **fields: Any,
     ) -> _Response:
         """Call a method of a service for the admitted caller, by default with a request of these fields."""
-        path = path_of(method)
-        require(ROLES[path])
-        asked: Any = _request_of(path)(**fields) if request is None else request
-        answered: _Response = await self.requests.answer(path, asked, lambda: method(asked, None))
+        path, caller = path_of(method), principal()
+        caller.require(ROLES[path])
+        asked: Any = GetMessageClass(method_of(path).input_type)(**fields) if request is None else request
+        answered: _Response = await self.requests.answer(path, asked, lambda: method(caller, asked))
         return answered
+
+    def charge(self, calls: float) -> None:
+        """Count something that costs as much as some calls for the admitted caller."""
+        self.gate.charge(principal(), calls)
 
     def may_call(self, method: Callable[..., object]) -> bool:
         """Return whether the role of the admitted caller is one that may call a method of a service."""
@@ -87,18 +93,6 @@ class Arena:
         """Return the bot whose token the admitted caller shows; "" if it shows none of a bot."""
         token = principal().token
         return token.name if token is not None and token.role is Role.BOT else ""
-
-
-def path_of(method: Callable[..., object]) -> str:
-    """Return the path of a service's method, such as /happycity.v1.MatchService/ListMatches."""
-    service: object = getattr(method, "__self__", None)
-    return f"/{_FULL_NAMES[type(service).__name__]}/{method.__name__}"
-
-
-def _request_of(path: str) -> type[Message]:
-    """Return the class of a method's requests."""
-    method = descriptor_pool.Default().FindMethodByName(path[1:].replace("/", "."))
-    return message_factory.GetMessageClass(method.input_type)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -40,7 +40,8 @@ from happycity_client import Bot, Decision, GameStarted
 from happycity_client.player import Player, RequestOutbox
 from happycity_server.play.clock import FairClock
 from happycity_server.play.lobby import Lobby
-from happycity_server.play.match import Match, MatchSpec
+from happycity_server.play.match import Match
+from happycity_tournament.play.match_spec import MatchSpec
 from tools.benchmarks.harness import COMPILED, LIGHT_BOTS, additions, parser, play_tournament
 
 GAMES = 1000

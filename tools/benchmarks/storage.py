@@ -39,10 +39,10 @@ from happycity_ladder.ladder_config import LadderConfig
 from happycity_server.ladder.ratings import LadderRatings
 from happycity_server.ladder.served_book import ServedBook
 from happycity_tournament.config import RandomRounds, TournamentConfig
-from happycity_tournament.games import BotProfile, FinishedGame, Fixture
+from happycity_tournament.games import BotProfile, FinishedGame
+from happycity_tournament.play.match_spec import MatchSpec
 from happycity_tournament.play.progress import TournamentStatus
 from happycity_tournament.play.runner import TournamentRun
-from happycity_tournament.play.terms import Terms
 from happycity_tournament.schedule import schedule_of
 from happycity_tournament.storage.async_store import AsyncStore
 from happycity_tournament.storage.packing import pack
@@ -279,18 +279,18 @@ class InstantHost:
     async def wait_for_any(self, bots: Sequence[str]) -> None:
         """Return at once: there is no bot to wait for."""
 
-    async def play(self, fixture: Fixture, terms: Terms) -> FinishedGame | VoidReason:
-        """Store a game as the one of the fixture."""
+    async def play(self, spec: MatchSpec) -> FinishedGame | VoidReason:
+        """Store a game as the one that is asked for."""
         self._match_id += 1
         now = time.time()
         game = replace(
             self._game,
             match_id=self._match_id,
-            tournament_id=terms.tournament_id,
-            position=fixture.position,
-            deal_seed=fixture.deal_seed,
-            bots=fixture.bots,
-            bot_seeds=fixture.bot_seeds,
+            tournament_id=spec.tournament_id,
+            position=spec.position,
+            deal_seed=spec.deal.seed,
+            bots=spec.bots,
+            bot_seeds=spec.bot_seeds,
             created_at=now,
             started_at=now,
             finished_at=now,
@@ -304,7 +304,7 @@ class InstantHost:
     def drop_waiting(self, tournament_id: int) -> None:
         """Do nothing: no game waits."""
 
-    def drop_long(self, tournament_id: int, seconds: float) -> None:
+    def void_slow_matches(self, tournament_id: int, seconds: float) -> None:
         """Do nothing: no game takes long."""
 
 

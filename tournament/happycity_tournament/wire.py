@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict
+from collections.abc import Iterable
 from itertools import zip_longest
-from typing import Any
+from typing import overload
 
-from google.protobuf.message import Message
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from happycity import Ending
 from happycity.errors import FieldError
 from happycity.match import one_line
 from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
+from happycity.tournament.v1beta1.rating_pb2 import Rating
+from happycity.wire.enums import enum_field
+from happycity.wire.fields import present_fields, to_message
 from happycity.wire.match import (
     bot_info_message,
     bot_info_of,
     duration_message,
-    ending_number,
     ending_of,
     failure_policy_message,
     failure_policy_of,
@@ -42,79 +41,37 @@ from happycity_tournament.ratings.results import BotRating, Difference, Ratings
 from happycity_tournament.ratings.sprt import SprtState, Verdict
 from happycity_tournament.standings.standings import ForfeitCount, Standing
 
-_NUMBERS: dict[str, Mapping[Any, Any]] = {
-    "state": {state: pb.TournamentState.Value(f"TOURNAMENT_STATE_{state.name}") for state in TournamentState},
-    "seat_orders": {orders: pb.SeatOrders.Value(f"SEAT_ORDERS_{orders.name}") for orders in SeatOrders},
-    "verdict": {verdict: pb.SprtVerdict.Value(f"SPRT_VERDICT_{verdict.name}") for verdict in Verdict},
-    "ending": {ending: ending_number(ending) for ending in Ending if ending is not Ending.OTHER},
-}
-"""The numbers of enum values, by the field that has them."""
-
-_RATING = ("elo", "low", "high", "deals")
-"""The fields of a bot's line that are its rating in the contract; standings have no deals."""
-
-_PROGRESS = frozenset(
-    {
-        *("games_total", "games_running", "games_voided", "games_unrated"),
-        *("decisions", "decisions_running", "missing_bots", "remarks"),
-    }
+_PROGRESS = (
+    *("games_total", "games_running", "games_voided", "games_unrated"),
+    *("decisions", "decisions_running", "missing_bots", "remarks"),
 )
-"""The fields of a snapshot that have the same names in the contract's progress."""
-
-
-def _written(value: Any) -> dict[str, Any]:
-    """Return a dataclass as the fields of the message that has the same names; empty texts are absent."""
-
-    def fields(attributes: list[tuple[str, Any]]) -> dict[str, Any]:
-        return {
-            name: _NUMBERS[name][value] if name in _NUMBERS else value
-            for name, value in attributes
-            if value != ""
-        }
-
-    return asdict(value, dict_factory=fields)
-
-
-def _read(message: Message) -> dict[str, Any]:
-    """Return the fields of a message that are set, as the dataclass with the same names takes them."""
-    fields: dict[str, Any] = {}
-    for field in message.DESCRIPTOR.fields:
-        if field.has_presence and not message.HasField(field.name):
-            continue
-        value = getattr(message, field.name)
-        if field.name in _NUMBERS:
-            value = _known(field.name, value)
-        elif isinstance(value, Timestamp):
-            value = unix_of(value)
-        fields[field.name] = tuple(value) if field.is_repeated else value
-    return fields
-
-
-def _known(field: str, number: int) -> Any:
-    """Return the value of an enum field with a number of the contract; ConfigError if there is none."""
-    for value, known in _NUMBERS[field].items():
-        if known == number:
-            return value
-    raise FieldError(field, f"{number} is not one of {', '.join(map(str, _NUMBERS[field].values()))}")
+_FORFEITS = ("ending", "reason", "games", "first_match_id")
+_INTERVAL = ("elo", "low", "high")
+_RANKS = ("rank_best", "rank_worst", "mark")
+_STANDING = (
+    *("rank", "bot", "games", "points_mean", "wins", "forfeits", "games_unrated"),
+    *("shared", "score", "place_mean", *_RANKS),
+)
+_FINAL_RATING = ("bot", "games", "pool", *_RANKS)
+_SPRT = ("blocks", "llr", "lower", "upper", "elo", "elo_low", "elo_high")
+_ACTIVITY = ("bot", "connected", "has_answered", "strikes", "games_waiting")
+"""Fields that messages and our classes have by the same names."""
 
 
 def tournament_config_message(config: TournamentConfig, *, with_seed: bool = True) -> pb.TournamentConfig:
     """Write what a tournament consists of; its seed gives away the deals."""
-    own: Any = _written(config.format)
-    return pb.TournamentConfig(
-        bots=config.bots,
+    message = to_message(
+        pb.TournamentConfig,
+        config,
+        *("bots", "concurrency", "anchor", "anchor_elo", "title", "begin_incomplete", "hosted_bots"),
         game=config_message(config.game),
         seed=config.seed if with_seed else None,
         time_control=time_control_message(config.time),
         failure_policy=failure_policy_message(config.policy),
-        concurrency=config.concurrency,
-        anchor=config.anchor,
-        anchor_elo=config.anchor_elo,
-        title=config.title or None,
-        begin_incomplete=config.begin_incomplete,
-        hosted_bots=config.hosted_bots,
-        **{own.pop("kind").replace("-", "_"): own},
     )
+    chosen = getattr(message, config.format.kind.replace("-", "_"))
+    chosen.CopyFrom(to_message(type(chosen), config.format, *chosen.DESCRIPTOR.fields_by_name))
+    return message
 
 
 def tournament_config_of(message: pb.TournamentConfig, *, default_seed: int) -> TournamentConfig:
@@ -135,10 +92,8 @@ def tournament_config_of(message: pb.TournamentConfig, *, default_seed: int) -> 
         time=time_control_of(message.time_control),
         policy=failure_policy_of(message.failure_policy),
         anchor=message.anchor or None,
-        title=message.title,
-        begin_incomplete=message.begin_incomplete,
         hosted_bots=dict(message.hosted_bots),
-        **{name: getattr(message, name) for name in ("concurrency", "anchor_elo") if message.HasField(name)},
+        **present_fields(message, "concurrency", "anchor_elo", "title", "begin_incomplete"),
     )
 
 
@@ -148,7 +103,11 @@ def _format_of(message: pb.TournamentConfig) -> Format:
         raise FieldError(
             "format", "it is missing; set one of random_rounds, round_robin, swiss, gauntlet, ..."
         )
-    return FORMATS[name.replace("_", "-")](**_read(getattr(message, name)))
+    chosen = getattr(message, name)
+    fields = present_fields(chosen, *chosen.DESCRIPTOR.fields_by_name)
+    if "seat_orders" in fields:
+        fields["seat_orders"] = enum_field(chosen, "seat_orders", SeatOrders)
+    return FORMATS[name.replace("_", "-")](**fields)
 
 
 def tournament_message(snapshot: Snapshot, *, with_progress: bool = True) -> pb.Tournament:
@@ -160,7 +119,7 @@ def tournament_message(snapshot: Snapshot, *, with_progress: bool = True) -> pb.
         if config is None
         else tournament_config_message(config, with_seed=snapshot.seed is not None),
         create_time=timestamp(snapshot.created_at),
-        start_time=None if snapshot.started_at is None else timestamp(snapshot.started_at),
+        start_time=timestamp(snapshot.started_at),
         progress=progress_message(snapshot) if with_progress else None,
         bots=[
             pb.TournamentBot(
@@ -176,23 +135,34 @@ def tournament_message(snapshot: Snapshot, *, with_progress: bool = True) -> pb.
 
 def progress_message(snapshot: Snapshot) -> pb.TournamentProgress:
     """Write how far a tournament is."""
-    return pb.TournamentProgress(
-        state=_NUMBERS["state"][snapshot.state],
+    return to_message(
+        pb.TournamentProgress,
+        snapshot,
+        "state",
+        *_PROGRESS,
         games_finished=snapshot.games,
         elapsed=duration_message(snapshot.seconds),
         disqualified_bots=snapshot.disqualified,
-        **{name: getattr(snapshot, name) for name in _PROGRESS},
     )
 
 
-def state_of(number: int) -> TournamentState:
-    """Read where a tournament stands; raise ConfigError if the number is unknown."""
-    state: TournamentState = _known("state", number)
-    return state
+def state_of(message: pb.TournamentProgress | pb.ListTournamentsRequest) -> TournamentState:
+    """Read where a tournament stands; raise ConfigError if that is unknown."""
+    return enum_field(message, "state", TournamentState)
 
 
-def timestamp(unix: float) -> Timestamp:
-    """Write a moment in Unix time; one that a message has no room for becomes the nearest that it has."""
+@overload
+def timestamp(unix: float) -> Timestamp: ...
+
+
+@overload
+def timestamp(unix: None) -> None: ...
+
+
+def timestamp(unix: float | None) -> Timestamp | None:
+    """Write a moment in Unix time, if there is one, as the nearest that a message has room for."""
+    if unix is None:
+        return None
     message = Timestamp()
     message.FromNanoseconds(round(min(max(0.0, unix), LATEST) * 1e9))  # nan becomes 0
     return message
@@ -205,43 +175,36 @@ def unix_of(message: Timestamp) -> float:
 
 def standing_message(line: Standing) -> pb.Standing:
     """Write one bot's line of the standings."""
-    fields = _written(line)
-    del fields["pool"], fields["deals"]  # the contract has them in final ratings only
-    return pb.Standing(**_with_rating(fields))
-
-
-def _with_rating(line: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields of a line with those of its rating as one field."""
-    rating = {name: line.pop(name) for name in _RATING if name in line}
-    return {**line, "rating": rating}
-
-
-def _line_of(message: pb.Standing | pb.FinalRating) -> dict[str, Any]:
-    """Return the fields of a line and those of its rating."""
-    line, rating = _read(message), _read(message.rating)
-    line.pop("rating", None)
-    return {**line, **{name: rating[name] for name in _RATING if name in rating}}
+    return to_message(
+        pb.Standing,
+        line,
+        *_STANDING,
+        rating=to_message(Rating, line, *_INTERVAL),  # the contract has its deals in final ratings only
+        forfeit_counts=[to_message(pb.ForfeitCount, count, *_FORFEITS) for count in line.forfeit_counts],
+    )
 
 
 def sprt_message(state: SprtState | None) -> pb.SprtState | None:
     """Write where a sequential test stands; None if there is none."""
-    return None if state is None else pb.SprtState(**_written(state))
+    return None if state is None else to_message(pb.SprtState, state, "verdict", *_SPRT)
 
 
 def ratings_message(ratings: Ratings) -> pb.FinalRatings:
     """Write final ratings, pool by pool and best first; what isn't known is absent."""
-    return pb.FinalRatings(
-        model=ratings.model,
+    return to_message(
+        pb.FinalRatings,
+        ratings,
+        *("model", "anchor", "anchor_elo", "notes"),
         ratings=[
-            pb.FinalRating(
-                **_with_rating(_written(line)),
+            to_message(
+                pb.FinalRating,
+                line,
+                *_FINAL_RATING,
+                rating=to_message(Rating, line, *_INTERVAL, "deals"),
                 above_next=None if above is None else pb.Difference(**above._asdict()),
             )
             for line, _, above in ratings.to_next()
         ],
-        anchor=ratings.anchor,
-        anchor_elo=ratings.anchor_elo,
-        notes=ratings.notes,
     )
 
 
@@ -256,7 +219,7 @@ def snapshot_of(
     incidents: Iterable[pb.MatchIncident] = (),
 ) -> Snapshot:
     """Read a tournament; raise ConfigError if a field is missing or out of its range."""
-    state = state_of(progress.state)
+    state = state_of(progress)
     config = None
     if state is not TournamentState.UNREADABLE:
         config = tournament_config_of(tournament.config, default_seed=0)
@@ -271,18 +234,28 @@ def snapshot_of(
         games=progress.games_finished,
         seconds=seconds_of(progress.elapsed),
         disqualified=tuple(progress.disqualified_bots),
-        **{name: value for name, value in _read(progress).items() if name in _PROGRESS},
+        **present_fields(progress, *_PROGRESS),
         standings=tuple(lines),
         profiles={
             bot.name: BotProfile(bot_info_of(bot.info), one_line(bot.software)) for bot in tournament.bots
         },
-        test=None if sprt is None else SprtState(**_read(sprt)),
+        test=None
+        if sprt is None
+        else SprtState(verdict=enum_field(sprt, "verdict", Verdict), **present_fields(sprt, *_SPRT)),
         final=None if final is None else ratings_of(final),
-        activity=tuple(BotActivity(**_read(entry)) for entry in activity),
-        incidents=tuple(
-            MatchIncident(**{**_read(entry), "incident": incident_of(entry.incident)}) for entry in incidents
-        ),
+        activity=tuple(map(_activity_of, activity)),
+        incidents=tuple(map(_match_incident_of, incidents)),
     )
+
+
+def _activity_of(message: pb.BotActivity) -> BotActivity:
+    since = unix_of(message.waiting_since) if message.HasField("waiting_since") else None
+    return BotActivity(waiting_since=since, **present_fields(message, *_ACTIVITY))
+
+
+def _match_incident_of(message: pb.MatchIncident) -> MatchIncident:
+    fields = present_fields(message, "match_id", "bot", "round")
+    return MatchIncident(time=unix_of(message.time), incident=incident_of(message.incident), **fields)
 
 
 def _standing_of(message: pb.Standing) -> Standing:
@@ -290,18 +263,19 @@ def _standing_of(message: pb.Standing) -> Standing:
         ForfeitCount(ending_of(count.ending), count.reason, count.games, count.first_match_id)
         for count in message.forfeit_counts
     )
-    return Standing(**{**_line_of(message), "forfeit_counts": counts})
+    rating = present_fields(message.rating, *_INTERVAL)
+    return Standing(forfeit_counts=counts, **rating, **present_fields(message, *_STANDING))
 
 
 def ratings_of(message: pb.FinalRatings) -> Ratings:
     """Read final ratings."""
     lines, differences = [], {}
     for line, following in zip_longest(message.ratings, message.ratings[1:]):
-        fields = _line_of(line)
-        above = fields.pop("above_next", None)
-        lines.append(BotRating(**fields))
-        if above is not None and following is not None:
-            differences[line.bot, following.bot] = Difference(**_read(above))
+        rating = present_fields(line.rating, *_INTERVAL, "deals")
+        lines.append(BotRating(**rating, **present_fields(line, *_FINAL_RATING)))
+        if line.HasField("above_next") and following is not None:
+            above = line.above_next
+            differences[line.bot, following.bot] = Difference(above.elo, above.low, above.high, above.los)
     return Ratings(
         lines=tuple(lines),
         anchor=message.anchor or None,

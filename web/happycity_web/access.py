@@ -14,7 +14,7 @@ from starlette.responses import RedirectResponse, Response
 from happycity.access.v1beta1 import access_service_pb2 as pb
 from happycity.runtime.guests import CA_FILE, SETTINGS_FILE, Link, settings_text
 from happycity.runtime.tokens import MAX_INVITED
-from happycity_server.access.roles import principal, require_token
+from happycity_server.access.roles import principal
 from happycity_web.answers import Fields, read_form
 from happycity_web.guard import COOKIE, admit, keep_secret, shown_token
 from happycity_web.query import Query, number_of, word_of
@@ -28,7 +28,7 @@ OWN_TOKENS = "the page of an owner's tokens"
 
 async def access_page(feeds: Feeds, request: Request, _: Query) -> Page:
     """Show the tokens of the caller's owner, and the invitations to an organiser."""
-    require_token(OWN_TOKENS)
+    principal().require_token(OWN_TOKENS)
     return await access_form(feeds, request, {}, "")
 
 
@@ -59,7 +59,7 @@ async def join(feeds: Feeds, request: Request, fields: Fields) -> Response:
     """
     bots = fields.get("bots", "").replace(",", " ").split()
     link = Link.parse(fields.get("link", ""))
-    joined = await feeds.arena.access.Join(pb.JoinRequest(invitation=link.secret, bots=bots), None)
+    joined = await feeds.arena.access.Join(principal(), pb.JoinRequest(invitation=link.secret, bots=bots))
     tokens = {token.name: token.token for token in joined.tokens}
     response = _settings_page(request, link, joined.owner, tokens)
     if shown_token(request) is None:

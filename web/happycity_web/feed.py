@@ -23,10 +23,10 @@ FEED_CALLS = 4
 async def results_feed(feeds: Feeds, _request: Request, _query: Query) -> Page:
     """Return the feed, newest results first."""
     arena = feeds.arena
-    arena.gate.charge(FEED_CALLS)
+    arena.charge(FEED_CALLS)
     listed = await newest_tournaments(feeds, page_size=ENTRIES)
     results: list[tuple[datetime, Any]] = [
-        (_end_of(one), one) for one in listed if state_of(one.progress.state).ended
+        (_end_of(one), one) for one in listed if state_of(one.progress).ended
     ]
     if arena.ladder.keeps_ladder:
         deals = (await arena.call(arena.ladder.ListLadderDeals, page_size=ENTRIES)).deals

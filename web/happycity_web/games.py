@@ -15,7 +15,7 @@ from happycity import CARDS_BY_ID, Ending, Mode
 from happycity.rules.deals import MAX_PLAYERS, MIN_PLAYERS
 from happycity.v1 import match_pb2
 from happycity.v1 import match_service_pb2 as match_pb
-from happycity.wire.match import ending_number
+from happycity.wire.enums import enum_number
 from happycity_server.errors import ApiError, invalid
 from happycity_web.background import MOST_OPEN
 from happycity_web.cache import Kind
@@ -62,7 +62,7 @@ class GameQuery(ListFilter):
         return match_pb.ListMatchesRequest(
             tournament_id=tournament_id,
             bot=self.bot,
-            ending=ending_number(ENDINGS[self.ending]) if self.ending else None,
+            ending=enum_number(match_pb2.Ending, ENDINGS[self.ending]) if self.ending else None,
             state=match_pb2.MATCH_STATE_FINISHED if finished else None,
             page_size=_SEARCHED_AT_ONCE if searches else GAMES_A_PAGE,
             page_token=self.page,
@@ -127,7 +127,7 @@ async def search(
     """
     found = list[_T]()
     for number in range(pages):
-        feeds.arena.gate.charge(calls * min(number, 1))
+        feeds.arena.charge(calls * min(number, 1))
         entries, token = await ask(token)
         found += entries
         if not token or len(found) >= most:

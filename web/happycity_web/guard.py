@@ -16,9 +16,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket
 
 from happycity_server.access.gate import Gate
-from happycity_server.access.roles import Principal, require_token
+from happycity_server.access.roles import Principal, path_of, principal
 from happycity_server.errors import ApiError, Reason
-from happycity_server.frontends import Arena, Site, path_of
+from happycity_server.frontends import Arena, Site
 from happycity_server.people.tables import TablePlace
 
 CONTENT_POLICY: Final = "; ".join(
@@ -210,7 +210,7 @@ def needs_token(what: str) -> Admit:
 
     def admit_holder(arena: Arena, connection: HTTPConnection) -> Principal:
         caller = token_holder(arena, connection)
-        require_token(what)
+        principal().require_token(what)
         return caller
 
     return admit_holder

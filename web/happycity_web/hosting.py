@@ -9,7 +9,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 
 from happycity.hosting.v1beta1 import hosting_service_pb2 as pb
-from happycity_server.access.roles import require_token
+from happycity_server.access.roles import principal
 from happycity_server.errors import ApiError, Reason, invalid
 from happycity_web.query import Query
 from happycity_web.render import NoSuchPageError, Page
@@ -22,7 +22,7 @@ _SHOWN = 20
 
 async def hosted_page(feeds: Feeds, request: Request, _: Query) -> Page:
     """Show the latest submissions of the caller's owner, to an organiser those of all, and the newest log."""
-    require_token("the page of submitted bots")
+    principal().require_token("the page of submitted bots")
     arena = feeds.arena
     if arena.hosting is None:
         raise NoSuchPageError

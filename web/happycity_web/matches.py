@@ -15,7 +15,7 @@ from happycity.records.record import Json
 from happycity.text.words import move_in_words
 from happycity.v1 import match_pb2
 from happycity.v1 import match_service_pb2 as match_pb
-from happycity_server.access.roles import viewer
+from happycity_server.access.roles import principal
 from happycity_server.errors import ApiError, Reason
 from happycity_server.places.watch import WatchedMatch
 from happycity_tournament.recorded_games import named_record
@@ -58,7 +58,7 @@ class MatchQuery(Query):
 
 async def match_page(feeds: Feeds, request: Request, query: MatchQuery) -> Page:
     """Show a match at the position that an address names, else at its last one."""
-    feeds.arena.gate.charge(PAGE_CALLS)
+    feeds.arena.charge(PAGE_CALLS)
     match_id = request.path_params["match_id"]
     values = await match_values(feeds, match_id, query, language_of(request))
     key = ("match", match_id) if values["game"]["end"] is not None else None
@@ -131,7 +131,7 @@ async def match_json(feeds: Feeds, request: Request) -> Response:
     if match.is_over:
         content = await feeds.in_thread(match.whole, _packed_game)
     else:
-        feeds.arena.gate.charge(PAGE_CALLS)
+        feeds.arena.charge(PAGE_CALLS)
         content = await feeds.in_thread(_packed_game, match)
     return packed_response(request, content, "application/json")
 
@@ -147,7 +147,8 @@ async def match_picture(feeds: Feeds, request: Request) -> Response:
 
     draw = partial(feeds.in_thread, _drawn, match)
     content = await feeds.cache.get(_PICTURES, match_id, draw, calls=PICTURE_CALLS)
-    kept_by = "public" if viewer() is Viewer.PUBLIC else "private"  # by proxies too, if it needs no token
+    needs_no_token = principal().viewer is Viewer.PUBLIC
+    kept_by = "public" if needs_no_token else "private"  # by proxies too
     headers = {"cache-control": f"{kept_by}, max-age=31536000, immutable"}
     return Response(content, media_type="image/png", headers=headers | _TO_OTHER_SITES)
 
@@ -159,7 +160,7 @@ def _drawn(match: WatchedMatch) -> bytes:
 
 async def shown_match(feeds: Feeds, match_id: int) -> tuple[match_pb.Match, WatchedMatch]:
     """Return a match, and its positions up to the present one."""
-    match, watched = await feeds.arena.matches.watch(match_id)
+    match, watched = await feeds.arena.matches.watch(principal(), match_id)
     if watched.value.at_worker and not watched.value.is_over:
         text = f"match {match_id} is played by a worker, so it can be looked at when it is over"
         raise ApiError(Reason.MATCH_RUNNING, text)

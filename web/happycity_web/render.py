@@ -28,7 +28,7 @@ from happycity.tournament.v1beta1 import tournament_service_pb2 as tournament_pb
 from happycity.v1 import game_pb2 as game_pb
 from happycity.v1 import match_pb2
 from happycity.v1 import match_service_pb2 as match_pb
-from happycity.wire.json import enum_word
+from happycity.wire.enums import enum_word
 from happycity.wire.messages import config_of
 from happycity_tournament.config import MEAN_ELO
 from happycity_tournament.ratings.results import interval_text, ranks_text

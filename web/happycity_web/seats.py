@@ -21,6 +21,7 @@ from happycity.rules.cards import BUILDINGS, SPECIALS
 from happycity.rules.deals import DECKS, MAX_PLAYERS, MIN_PLAYERS
 from happycity.runtime.event_loop import first_of
 from happycity.text.words import events_in_words
+from happycity_server.access.roles import principal
 from happycity_server.broadcast import Broadcast
 from happycity_server.errors import ApiError, Reason, invalid
 from happycity_server.people.tables import HOST, INVITED, Table, TablePlace, TablePlan
@@ -193,7 +194,7 @@ async def _send(feeds: Feeds, socket: WebSocket, place: TablePlace) -> None:
     if "from" not in socket.query_params:  # the page is that of the waiting room
         await _say(socket, {"begun": True})
         return
-    _, watched = await feeds.arena.matches.watch(table.match_id)
+    _, watched = await feeds.arena.matches.watch(principal(), table.match_id)
     await _send_game(feeds, socket, place, watched, reader)
 
 

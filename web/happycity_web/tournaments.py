@@ -21,6 +21,7 @@ from happycity.tournament.v1beta1 import tournament_service_pb2 as tournament_pb
 from happycity.v1 import match_service_pb2 as match_pb
 from happycity.wire.match import ending_of
 from happycity.wire.messages import config_of
+from happycity_server.access.roles import principal
 from happycity_server.errors import ApiError
 from happycity_tournament.ratings.results import Difference
 from happycity_tournament.ratings.statistics import Moments, count_metrics
@@ -179,7 +180,7 @@ async def _values(
     Standings are loaded once for all who ask; without them, as that takes long, the page follows.
     """
     found = await list_games(feeds, query, tournament_id=tournament.tournament_id)
-    load = partial(feeds.arena.tournaments.standings, tournament.tournament_id)
+    load = partial(feeds.arena.tournaments.standings, principal(), tournament.tournament_id)
     standings = await within_page_time(request, feeds.cache.get(_STANDINGS, tournament.tournament_id, load))
     state = state_word(tournament)
     is_over = state in _OVER
@@ -193,7 +194,7 @@ async def _values(
     activity: Mapping[str, tournament_pb.BotActivity] = {}
     incidents: Sequence[tournament_pb.MatchIncident] = ()
     if state in ("waiting", "running"):
-        activity, incidents = await feeds.arena.tournaments.events(tournament.tournament_id)
+        activity, incidents = await feeds.arena.tournaments.events(principal(), tournament.tournament_id)
     figures = None
     if standings is not None and standings.games:
         # Those of a running tournament may be some seconds old.

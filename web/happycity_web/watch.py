@@ -99,7 +99,7 @@ class Feeds:
         self.arena = arena
         self.viewers = 0
         """Sockets that are open."""
-        self.cache = PageCache(arena.gate.charge)
+        self.cache = PageCache(arena.charge)
         self.purchases = Purchases()
         self._pages: dict[Hashable, LivePage] = {}
         # One, as Python runs one at a time anyway, and each more would make the event loop wait longer.
@@ -229,7 +229,7 @@ async def follow_match(feeds: Feeds, socket: WebSocket) -> None:
 
     A viewer that reads slowly gets all that came meanwhile at once.
     """
-    _, watched = await feeds.arena.matches.watch(socket.path_params["match_id"])
+    _, watched = await feeds.arena.matches.watch(principal(), socket.path_params["match_id"])
     language = language_of(socket)
 
     async def send_plies() -> None:

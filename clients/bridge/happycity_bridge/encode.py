@@ -12,8 +12,10 @@ from google.protobuf.json_format import MessageToDict
 from google.protobuf.message import Message
 
 from happycity import Move, VoidReason
+from happycity.v1 import match_pb2
 from happycity.v1 import play_service_pb2 as play
-from happycity.wire.match import result_message, void_reason_number
+from happycity.wire.enums import enum_number
+from happycity.wire.match import result_message
 from happycity.wire.messages import config_message
 from happycity_client import Decision, GameOver, GameStarted
 
@@ -46,7 +48,7 @@ def game_over(over: GameOver) -> Line:
 
 def game_voided(match_id: int, reason: VoidReason) -> Line:
     """Write that a match was voided: a game_over without a result."""
-    message = play.GameOver(match_id=match_id, void_reason=void_reason_number(reason))
+    message = play.GameOver(match_id=match_id, void_reason=enum_number(match_pb2.VoidReason, reason))
     return {"type": "game_over", **_mapped(message)}
 
 

@@ -18,7 +18,8 @@ from happycity.match import check_bot_name
 from happycity.runtime.commands import remark
 from happycity.runtime.settings import CommandSettings, load
 from happycity.text.words import plural
-from happycity.wire.json import enum_word, message_json
+from happycity.wire.enums import enum_word
+from happycity.wire.json import message_json
 from happycity_tournament.cli.json import write_json
 from happycity_tournament.cli.tables import moment_text
 from happycity_tournament.client.connection import Connection, call_server

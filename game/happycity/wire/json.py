@@ -9,12 +9,8 @@ from google.protobuf.message import Message
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from happycity.records.record import Json
+from happycity.wire.enums import enum_word
 from happycity.wire.match import seconds_of
-
-
-def enum_word(enum: Any, number: int) -> str:
-    """Return a value of one of the contract's enums as a word; "other" for one of a newer server."""
-    return _word(enum.DESCRIPTOR, number)
 
 
 def message_json(message: Message) -> Json:
@@ -38,9 +34,4 @@ def _value_json(field: Any, value: Any) -> Any:
         return seconds_of(value)
     if isinstance(value, Message):
         return message_json(value)
-    return value if field.enum_type is None else _word(field.enum_type, value)
-
-
-def _word(enum: Any, number: int) -> str:
-    names: dict[int, str] = {value.number: value.name for value in enum.values}
-    return names.get(number, "other").removeprefix(names[0].removesuffix("UNSPECIFIED")).lower()
+    return value if field.enum_type is None else enum_word(field.enum_type, value)

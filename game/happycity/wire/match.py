@@ -6,13 +6,12 @@ What is unknown or out of its range is a ConfigError that names the field of the
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, fields
 from typing import Any
 
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.message import Message
 
-from happycity.errors import FieldError, fields_named
+from happycity.errors import fields_named
 from happycity.match import (
     BotInfo,
     Ending,
@@ -27,21 +26,9 @@ from happycity.match import (
 )
 from happycity.v1 import bot_pb2
 from happycity.v1 import match_pb2 as pb
+from happycity.wire.enums import enum_field, enum_member, enum_number
+from happycity.wire.fields import present_fields, to_message
 
-_FALLBACKS = {Fallback.NEUTRAL: pb.FALLBACK_NEUTRAL, Fallback.RANDOM: pb.FALLBACK_RANDOM}
-_FALLBACK_OF = {number: fallback for fallback, number in _FALLBACKS.items()}
-_ENDINGS: dict[Ending, pb.Ending.ValueType] = {
-    ending: pb.Ending.Value(f"ENDING_{ending.name}") for ending in Ending if ending is not Ending.OTHER
-}
-_ENDING_OF = {number: ending for ending, number in _ENDINGS.items()}
-_VOID_REASONS = {reason: pb.VoidReason.Value(f"VOID_REASON_{reason.name}") for reason in VoidReason}
-_VOID_REASON_OF = {number: reason for reason, number in _VOID_REASONS.items()}
-_INCIDENTS: dict[IncidentKind, pb.IncidentKind.ValueType] = {
-    kind: pb.IncidentKind.Value(f"INCIDENT_KIND_{kind.name}")
-    for kind in IncidentKind
-    if kind is not IncidentKind.OTHER
-}
-_INCIDENT_OF = {number: kind for kind, number in _INCIDENTS.items()}
 _NANOSECONDS = 1_000_000_000
 _NAME_OF = {
     "connect_time": "connect_seconds",
@@ -54,7 +41,8 @@ _NAME_OF = {
 """Our names for fields of the messages that have other ones."""
 _FIELD_OF = {name: field for field, name in _NAME_OF.items()}
 _OF_BOTH = ("points", "coins", "inhabitants", "hearts", "rank", "place")
-"""Fields of a seat's result that are the same in the message."""
+_BOT_INFO = ("author", "version", "language", "description")
+"""Fields that are the same in messages."""
 
 
 def duration_message(seconds: float) -> Duration:
@@ -98,37 +86,31 @@ def _fields_of(message: Message) -> dict[str, Any]:
 
 def failure_policy_message(policy: FailurePolicy) -> pb.FailurePolicy:
     """Write a failure policy."""
-    return pb.FailurePolicy(
-        max_strikes=policy.max_strikes,
-        grace_time=duration_message(policy.grace_seconds),
-        fallback=_FALLBACKS[policy.fallback],
-        disqualify_share=policy.disqualify_share,
-        disqualify_games=policy.disqualify_games,
-    )
+    names = ("max_strikes", "fallback", "disqualify_share", "disqualify_games")
+    grace = duration_message(policy.grace_seconds)
+    return to_message(pb.FailurePolicy, policy, *names, grace_time=grace)
 
 
 def failure_policy_of(message: pb.FailurePolicy) -> FailurePolicy:
     """Read a failure policy; absent fields have the defaults."""
     fields = _fields_of(message)
     if "fallback" in fields:
-        if message.fallback not in _FALLBACK_OF:
-            raise FieldError(
-                "fallback", f"{message.fallback} is neither FALLBACK_NEUTRAL nor FALLBACK_RANDOM"
-            )
-        fields["fallback"] = _FALLBACK_OF[message.fallback]
+        fields["fallback"] = enum_field(message, "fallback", Fallback)
     with fields_named(lambda name: _FIELD_OF.get(name, name)):
         return FailurePolicy(**fields)
 
 
 def result_message(seats: Iterable[SeatResult]) -> pb.MatchResult:
     """Write how a game ended."""
-    # An ending without a number is that of a newer server.
     return pb.MatchResult(
         seats=[
-            pb.SeatResult(
-                **_fields_of_both(seat),
-                ending=_ENDINGS.get(seat.ending, pb.ENDING_UNSPECIFIED),
-                reason=seat.reason or None,
+            to_message(
+                pb.SeatResult,
+                seat,
+                *_OF_BOTH,
+                "reason",
+                # Without a number if it is the ending of a newer server.
+                ending=None if seat.ending is Ending.OTHER else enum_number(pb.Ending, seat.ending),
             )
             for seat in seats
         ]
@@ -138,56 +120,38 @@ def result_message(seats: Iterable[SeatResult]) -> pb.MatchResult:
 def result_of(message: pb.MatchResult) -> tuple[SeatResult, ...]:
     """Read how a game ended."""
     return tuple(
-        SeatResult(**_fields_of_both(seat), ending=ending_of(seat.ending), reason=seat.reason)
+        SeatResult(**present_fields(seat, *_OF_BOTH), ending=ending_of(seat.ending), reason=seat.reason)
         for seat in message.seats
     )
 
 
-def _fields_of_both(seat: SeatResult | pb.SeatResult) -> dict[str, Any]:
-    return {name: getattr(seat, name) for name in _OF_BOTH}
-
-
-def ending_number(ending: Ending) -> pb.Ending.ValueType:
-    """Return an ending's number in the contract."""
-    return _ENDINGS[ending]
-
-
 def ending_of(number: int) -> Ending:
     """Return the ending with a number of the contract; that of a newer server is `OTHER`."""
-    return _ENDING_OF.get(number, Ending.OTHER)  # type: ignore[call-overload,no-any-return]  # any number may come
-
-
-def void_reason_number(reason: VoidReason) -> pb.VoidReason.ValueType:
-    """Return a reason's number in the contract."""
-    return _VOID_REASONS[reason]
+    return enum_member(pb.Ending, Ending, number) or Ending.OTHER
 
 
 def void_reason_of(number: int) -> VoidReason:
     """Return the reason with a number of the contract; a new server's reason is `UNKNOWN`."""
-    return _VOID_REASON_OF.get(number, VoidReason.UNKNOWN)  # type: ignore[call-overload,no-any-return]
+    return enum_member(pb.VoidReason, VoidReason, number) or VoidReason.UNKNOWN
 
 
 def incident_message(incident: Incident) -> pb.Incident:
     """Write what went wrong for a seat."""
-    return pb.Incident(
-        decision_id=incident.decision_id or None,
-        seat=incident.seat,
-        kind=_INCIDENTS[incident.kind],
-        text=incident.text,
-    )
+    decision_id = incident.decision_id or None
+    return to_message(pb.Incident, incident, "seat", "kind", "text", decision_id=decision_id)
 
 
 def incident_of(message: pb.Incident) -> Incident:
     """Read what went wrong for a seat; the kind of a newer server is `OTHER`."""
-    kind = _INCIDENT_OF.get(message.kind, IncidentKind.OTHER)
+    kind = enum_member(pb.IncidentKind, IncidentKind, message.kind) or IncidentKind.OTHER
     return Incident(message.decision_id, message.seat, kind, one_line(message.text))
 
 
 def bot_info_message(info: BotInfo) -> bot_pb2.BotInfo:
     """Write what a bot says of itself."""
-    return bot_pb2.BotInfo(**{name: text or None for name, text in asdict(info).items()})
+    return to_message(bot_pb2.BotInfo, info, *_BOT_INFO)
 
 
 def bot_info_of(message: bot_pb2.BotInfo) -> BotInfo:
     """Read what a bot says of itself."""
-    return BotInfo(**{field.name: getattr(message, field.name) for field in fields(BotInfo)})
+    return BotInfo(**present_fields(message, *_BOT_INFO))

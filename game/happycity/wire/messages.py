@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from happycity.errors import FieldError
-from happycity.rules.cards import CARDS, DWELLINGS, Card, CardKind, Mode
+from happycity.rules.cards import CARDS, DWELLINGS, Card, Mode
 from happycity.rules.deals import EDITION, Config, Scoring
 from happycity.rules.effects import effect_of
 from happycity.rules.game import Game
@@ -15,13 +15,11 @@ from happycity.rules.moves import BOX, Move, MoveKind
 from happycity.rules.views import Event, EventKind, Phase, View
 from happycity.text.catalogue import catalogue_digest
 from happycity.v1 import cards_pb2, catalogue_service_pb2, game_pb2, play_service_pb2
+from happycity.wire.enums import enum_field
+from happycity.wire.fields import to_message
 
 PROTOCOL_VERSION: Final = 1
 """The version of the protocol that is spoken here; see `Welcome.protocol_version`."""
-_MODES: Final = {Mode.FAMILY: cards_pb2.MODE_FAMILY, Mode.EXPERT: cards_pb2.MODE_EXPERT}
-_SCORINGS: Final = {Scoring.PRODUCT: cards_pb2.SCORING_PRODUCT, Scoring.SUM: cards_pb2.SCORING_SUM}
-_MODE_OF: Final = {value: key for key, value in _MODES.items()}
-_SCORING_OF: Final = {value: key for key, value in _SCORINGS.items()}
 _CARD_OR_NONE: Final[dict[int, Card | None]] = {0: None, **{card.number: card for card in CARDS}}
 _CARD_OF: Final = {card.number: card for card in CARDS}.__getitem__
 _STACKS: Final = [card.number for card in DWELLINGS]
@@ -33,9 +31,7 @@ _MOVES: Final[dict[tuple[int, int], Move]] = {(move.kind.value, move.number): mo
 
 def config_message(config: Config) -> game_pb2.GameConfig:
     """Write a configuration."""
-    return game_pb2.GameConfig(
-        players=config.players, mode=_MODES[config.mode], scoring=_SCORINGS[config.scoring], edition=EDITION
-    )
+    return to_message(game_pb2.GameConfig, config, "players", "mode", "scoring", edition=EDITION)
 
 
 def config_of(message: game_pb2.GameConfig) -> Config:
@@ -46,15 +42,8 @@ def config_of(message: game_pb2.GameConfig) -> Config:
     """
     if message.HasField("edition") and message.edition != EDITION:
         raise FieldError("edition", f"{message.edition} of the rules is not played here; {EDITION} is")
-    if message.mode not in _MODE_OF:
-        raise FieldError("mode", f"{message.mode} is neither MODE_FAMILY nor MODE_EXPERT")
-    if message.scoring not in _SCORING_OF:
-        raise FieldError("scoring", f"{message.scoring} is neither SCORING_PRODUCT nor SCORING_SUM")
-    return Config(
-        players=message.players,
-        mode=_MODE_OF[message.mode],
-        scoring=_SCORING_OF[message.scoring],
-    )
+    mode, scoring = enum_field(message, "mode", Mode), enum_field(message, "scoring", Scoring)
+    return Config(players=message.players, mode=mode, scoring=scoring)
 
 
 def move_message(move: Move, coins: int = 0) -> game_pb2.Move:
@@ -230,30 +219,19 @@ def decision_message(
     )
 
 
-_CARD_KINDS: Final = {
-    kind: catalogue_service_pb2.CardKind.Value(f"CARD_KIND_{kind.name}") for kind in CardKind
-}
-
-
 def card_info_message(card: Card) -> catalogue_service_pb2.CardInfo:
     """Write a card's row of the tables, and what it does."""
-    return catalogue_service_pb2.CardInfo(
-        card=card.number,  # type: ignore[arg-type]  # the engine's numbers are the wire's
-        id=card.id,
-        name=card.name,
-        kind=_CARD_KINDS[card.kind],
+    return to_message(
+        catalogue_service_pb2.CardInfo,
+        card,
+        *("id", "name", "kind", "cost", "income", "inhabitants", "hearts", "copies", "special_set"),
+        card=card.number,
         deck=card.deck or None,
-        colour=card.colour.value if card.colour else None,  # type: ignore[arg-type]  # likewise
-        cost=card.cost,
-        income=card.income,
-        inhabitants=card.inhabitants,
-        hearts=card.hearts,
-        copies=card.copies,
+        colour=card.colour.value if card.colour else None,
         condition=[
             catalogue_service_pb2.ColourCount(colour=colour.value, count=count)  # type: ignore[arg-type]
             for colour, count in card.condition.items()
         ],
-        special_set=_MODES[card.special_set] if card.special_set else None,
         effect=card.effect_text or None,
         uses=effect_of(card).uses or None,
     )

@@ -5,12 +5,12 @@ from __future__ import annotations
 from happycity.errors import HappyCityError
 from happycity.records.playback import Playback
 from happycity.v1 import match_service_pb2 as pb
+from happycity.wire.fields import to_message
 from happycity.wire.match import (
     incident_message,
     incident_of,
     result_message,
     result_of,
-    void_reason_number,
     void_reason_of,
 )
 from happycity.wire.messages import event_message, event_of, move_message, move_of, view_message, view_of
@@ -36,11 +36,8 @@ def step_message(playback: Playback, decisions: int) -> pb.WatchMatchResponse:
 
 def end_message(playback: Playback, *, decisions: int) -> pb.WatchMatchResponse:
     """Return the message that says how a match ended, after a number of decisions."""
-    end = pb.MatchEnd(decisions=decisions)
-    if playback.void_reason is not None:
-        end.void_reason = void_reason_number(playback.void_reason)
-    else:
-        end.result.CopyFrom(result_message(playback.results))
+    result = result_message(playback.results) if playback.void_reason is None else None
+    end = to_message(pb.MatchEnd, playback, "void_reason", decisions=decisions, result=result)
     return pb.WatchMatchResponse(end=end)
 
 

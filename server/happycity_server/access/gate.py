@@ -24,9 +24,7 @@ from happycity_server.access.roles import (
     Principal,
     PublicRole,
     Roles,
-    principal,
     principal_variable,
-    require,
 )
 from happycity_server.access.token_file import TokenFile, confirm_token, token_id
 from happycity_server.errors import ApiError, Reason, too_many
@@ -246,14 +244,14 @@ class Gate:
             self._rates.take(network_of(address))
             raise
         principal_variable.set(caller)
-        require(needed or frozenset())
+        caller.require(needed or frozenset())
         # On an open server, thousands of streams may well come from one machine at once.
         self._rates.take(caller.caller, OPEN_STREAM_CALLS if is_stream and self.authenticator.is_open else 1)
         return caller
 
-    def charge(self, calls: float) -> None:
-        """Count something that costs as much as some calls for the caller that was admitted."""
-        self._rates.take(principal().caller, calls)
+    def charge(self, caller: Principal, calls: float) -> None:
+        """Count something that costs a caller as much as some calls."""
+        self._rates.take(caller.caller, calls)
 
     def admit_anonymous(self, address: str) -> Principal:
         """Return the caller of something that needs no token; only the rate is limited."""

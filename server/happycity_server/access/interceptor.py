@@ -18,7 +18,7 @@ from happycity.runtime.addresses import address_of_peer
 from happycity.wire.status import STATUS_METADATA, encode_status
 from happycity_server.access.gate import Gate
 from happycity_server.access.requests import Requests
-from happycity_server.access.roles import ANYONE, LONG_CALLS, ROLES
+from happycity_server.access.roles import ANYONE, LONG_CALLS, ROLES, Principal
 from happycity_server.broadcast import BroadcastError
 from happycity_server.errors import ApiError, Reason
 from happycity_tournament.play.progress import TournamentFinishedError
@@ -77,7 +77,7 @@ class AccessInterceptor(grpc.aio.ServerInterceptor):
             if not handler.request_streaming:
                 requests = await _read_request(context)
             elif ROLES[details.method] is ANYONE:
-                requests = self._charged(requests)
+                requests = self._charged(caller, requests)
             calls = handler.unary_unary, handler.unary_stream, handler.stream_unary, handler.stream_stream
             method: Any = next(filter(None, calls))
             if handler.unary_unary is None or self._requests is None:
@@ -86,10 +86,10 @@ class AccessInterceptor(grpc.aio.ServerInterceptor):
             running = self._requests.answer(details.method, requests, lambda: method(requests, context))
             await self._run(running, context)
 
-    async def _charged(self, requests: Any) -> AsyncIterator[Any]:
+    async def _charged(self, caller: Principal, requests: Any) -> AsyncIterator[Any]:
         """Pass on the messages of a stream, each of which counts as a call."""
         async for request in requests:
-            self._gate.charge(1)
+            self._gate.charge(caller, 1)
             yield request
 
     async def _run(self, running: Any, context: _Context) -> None:

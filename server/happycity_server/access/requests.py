@@ -17,7 +17,7 @@ from happycity_server.access.roles import SECRET_ANSWERS, check_request_id, prin
 from happycity_server.errors import invalid
 from happycity_tournament.storage.async_store import AsyncStore
 from happycity_tournament.storage.database import StoreError
-from happycity_tournament.storage.requests import Answer, RequestStore
+from happycity_tournament.storage.requests import RequestStore, StoredAnswer
 
 _log = structlog.get_logger()
 
@@ -69,7 +69,7 @@ class Requests:
             method = descriptor_pool.Default().FindMethodByName(path[1:].replace("/", "."))
             return message_factory.GetMessageClass(method.output_type).FromString(known.answer)
         made = await call()
-        answer = Answer(
+        answer = StoredAnswer(
             principal().caller,
             key,
             asked,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from enum import Enum
@@ -97,6 +97,8 @@ CONTRACT: Mapping[str, Mapping[str, Roles]] = {
     "happycity.v1.CatalogueService": {"GetCatalogue": ANYONE},
 }
 """The roles that may call each method of the contract, by service."""
+FULL_NAMES = {full_name.rpartition(".")[2]: full_name for full_name in CONTRACT}
+"""The services of the contract by their names without the package, which are those of the classes."""
 LONG_CALLS = frozenset({"/happycity.v1.MatchService/WaitMatch"})
 """Methods with one response that may take as long as a stream, and are limited and revoked as one."""
 SECRET_ANSWERS = frozenset(
@@ -115,6 +117,12 @@ ROLES: Mapping[str, Roles] = {
     for method, roles in methods.items()
 }
 """The roles that may call each method, by its path. A method that is missing here is refused to everybody."""
+
+
+def path_of(method: Callable[..., object]) -> str:
+    """Return the path of a service's method, such as /happycity.v1.MatchService/ListMatches."""
+    service: object = getattr(method, "__self__", None)
+    return f"/{FULL_NAMES[type(service).__name__]}/{method.__name__}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +149,57 @@ class Principal:
             return self.token.name
         return self.house_bot or self.person
 
+    @property
+    def viewer(self) -> Viewer:
+        """Who asks, as the rules of what is seen tell callers apart."""
+        return max((seen for role, seen in _VIEWERS.items() if role in self.roles), default=Viewer.PUBLIC)
+
+    def request_key(self, request_id: str) -> str | None:
+        """Return the key under which a request is remembered, so that repeating it changes nothing.
+
+        It has the caller before the id, as "1" is what many callers send; None without an id.
+
+        Raises:
+            ApiError: the id is too long.
+        """
+        check_request_id(request_id)
+        return f"{self.caller} {request_id}" if request_id else None
+
+    def check_name(self, name: str, *, house: Collection[str] = ()) -> None:
+        """Require that a bot plays under the name of its token, and that none takes a name of the house.
+
+        Raises:
+            ApiError: the token belongs to another bot, or the name to a bot of the house.
+        """
+        if self.own_bot and name != self.own_bot:
+            text = f"the token belongs to the bot {self.own_bot!r}, not to {name[:64]!r}"
+            raise ApiError(Reason.WRONG_NAME, text, name=self.own_bot)
+        if name != self.house_bot:
+            check_free_of_house(name, house)
+
+    def require_token(self, what: str) -> None:
+        """Require that the caller may see more than the public; else ApiError: `what` needs a token."""
+        if self.viewer is Viewer.PUBLIC:
+            raise ApiError(Reason.UNAUTHENTICATED, f"{what} needs a token: set HAPPYCITY_TOKEN")
+
+    def require(self, roles: Roles) -> None:
+        """Require that the caller has one of `roles`; else ApiError."""
+        if roles & self.roles:
+            return
+        if self.roles == {PublicRole.PUBLIC}:
+            self.require_token("this call")
+        held, needed = (
+            ",".join(sorted(role.value for role in some if isinstance(role, Role)))
+            for some in (self.roles, roles)
+        )
+        subject = "without a token the roles are" if self.token is None else "the token's role is"
+        raise ApiError(
+            Reason.WRONG_ROLE,
+            f"{subject} {held}; this call needs {needed or 'a role that does not exist'}",
+            role=held,
+            needed=needed,
+        )
+
 
 principal_variable: ContextVar[Principal] = ContextVar("principal")
 """Set by the gate for each call."""
@@ -151,36 +210,10 @@ def principal() -> Principal:
     return principal_variable.get()
 
 
-def request_key(request_id: str) -> str | None:
-    """Return the key under which a request of the caller is remembered, so that repeating it changes nothing.
-
-    It has the caller before the id, as "1" is what many callers send; None without an id.
-
-    Raises:
-        ApiError: the id is too long.
-    """
-    check_request_id(request_id)
-    return f"{principal().caller} {request_id}" if request_id else None
-
-
 def check_request_id(request_id: str) -> None:
     """Refuse a request id that is too long, by an ApiError."""
     if len(request_id) > MAX_REQUEST_ID:
         raise invalid("request_id", f"it has more than {MAX_REQUEST_ID} characters")
-
-
-def check_name(name: str, *, house: Collection[str] = ()) -> None:
-    """Require that a bot plays under the name of its token, and that none takes a name of the house.
-
-    Raises:
-        ApiError: the token belongs to another bot, or the name to a bot of the house.
-    """
-    caller = principal()
-    if caller.own_bot and name != caller.own_bot:
-        text = f"the token belongs to the bot {caller.own_bot!r}, not to {name[:64]!r}"
-        raise ApiError(Reason.WRONG_NAME, text, name=caller.own_bot)
-    if name != caller.house_bot:
-        check_free_of_house(name, house)
 
 
 def check_free_of_house(name: str, house: Collection[str]) -> None:
@@ -188,35 +221,3 @@ def check_free_of_house(name: str, house: Collection[str]) -> None:
     if name_key(name) in map(name_key, house):
         text = f"the name {name!r} is that of one of the server's own bots; choose another"
         raise ApiError(Reason.WRONG_NAME, text)
-
-
-def viewer() -> Viewer:
-    """Return who asks, as the rules of what is seen tell callers apart."""
-    roles = principal().roles
-    return max((seen for role, seen in _VIEWERS.items() if role in roles), default=Viewer.PUBLIC)
-
-
-def require_token(what: str) -> None:
-    """Require that the caller may see more than the public; else ApiError: `what` needs a token."""
-    if viewer() is Viewer.PUBLIC:
-        raise ApiError(Reason.UNAUTHENTICATED, f"{what} needs a token: set HAPPYCITY_TOKEN")
-
-
-def require(roles: Roles) -> None:
-    """Require that the caller of the call that is being served has one of `roles`; else ApiError."""
-    caller = principal()
-    own = caller.roles
-    if roles & own:
-        return
-    if own == {PublicRole.PUBLIC}:
-        require_token("this call")
-    held, needed = (
-        ",".join(sorted(role.value for role in some if isinstance(role, Role))) for some in (own, roles)
-    )
-    subject = "without a token the roles are" if caller.token is None else "the token's role is"
-    raise ApiError(
-        Reason.WRONG_ROLE,
-        f"{subject} {held}; this call needs {needed or 'a role that does not exist'}",
-        role=held,
-        needed=needed,
-    )

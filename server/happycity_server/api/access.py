@@ -13,12 +13,11 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from happycity import ConfigError
 from happycity.access.v1beta1 import access_service_pb2 as pb
-from happycity.access.v1beta1.access_service_pb2_grpc import AccessServiceServicer
 from happycity.match import check_bot_name
 from happycity.runtime.guests import Link
 from happycity.runtime.tokens import MAX_INVITED, Invitation, Token, TokenError
 from happycity_server.access.gate import FILE_CALLS
-from happycity_server.access.roles import check_free_of_house, check_request_id, principal
+from happycity_server.access.roles import Principal, check_free_of_house, check_request_id
 from happycity_server.access.token_file import (
     InvitationError,
     NameTakenError,
@@ -42,7 +41,7 @@ _T = TypeVar("_T")
 _MOST_SECONDS = 3650 * 86400
 
 
-class AccessService(AccessServiceServicer):
+class AccessService:
     """Changes the file of the tokens for organisers and guests, in threads, as it is locked and synced."""
 
     def __init__(
@@ -51,13 +50,13 @@ class AccessService(AccessServiceServicer):
         *,
         house: Collection[str],
         now: Callable[[], datetime],
-        charge: Callable[[float], None],
+        charge: Callable[[Principal, float], None],
         address: str = "",
         ca: Path | None = None,
     ) -> None:
         """Serve the guests of a file, None on an open server; their bots get no name of the house.
 
-        `charge` counts calls of the caller, or refuses them. Links have the server's address, which is "" if
+        `charge` counts calls of a caller, or refuses them. Links have the server's address, which is "" if
         it is not known, and the certificate to trust.
         """
         self._tokens = tokens
@@ -68,7 +67,7 @@ class AccessService(AccessServiceServicer):
         self._address = address
         self._ca = ca
 
-    async def Join(self, request: pb.JoinRequest, context: object) -> pb.JoinResponse:
+    async def Join(self, caller: Principal, request: pb.JoinRequest) -> pb.JoinResponse:
         """Exchange an invitation for a token of each bot."""
         if len(request.bots) > MAX_INVITED:
             raise invalid("bots", f"{len(request.bots)} are more than the {MAX_INVITED} of any invitation")
@@ -78,7 +77,7 @@ class AccessService(AccessServiceServicer):
             except ConfigError as error:
                 raise invalid("bots", f"{error}") from None
             check_free_of_house(name, self._house)
-        call = self._call(request.request_id, request.invitation)
+        call = self._call(caller, request.request_id, request.invitation)
         tokens = self._file()
         if not tokens.has_changed:  # else the call says why it can't be read
             with token_refusals():
@@ -86,34 +85,33 @@ class AccessService(AccessServiceServicer):
         owner, made = await self._change(accept_invitation, list(request.bots), call)
         return pb.JoinResponse(owner=owner, tokens=[_message(token, clear) for clear, token in made])
 
-    async def ListTokens(self, request: pb.ListTokensRequest, context: object) -> pb.ListTokensResponse:
+    async def ListTokens(self, caller: Principal, request: pb.ListTokensRequest) -> pb.ListTokensResponse:
         """List the tokens of the caller's owner, but for those that newer ones are to replace."""
-        own = self._own_tokens()
+        own = self._own_tokens(caller)
         replaced = {token.replaces for token in own}
         tokens = [token for token in own if token.id not in replaced]
-        self._charge(len(tokens) // DEFAULT_PAGE)
+        self._charge(caller, len(tokens) // DEFAULT_PAGE)
         return pb.ListTokensResponse(tokens=map(_message, tokens))
 
-    async def RenewToken(self, request: pb.RenewTokenRequest, context: object) -> pb.BotToken:
+    async def RenewToken(self, caller: Principal, request: pb.RenewTokenRequest) -> pb.BotToken:
         """Replace a token of the caller's owner."""
-        caller = principal().token
-        call = self._call(request.request_id)
-        old = self._own_token(request.id or (caller.id if caller else ""))
+        call = self._call(caller, request.request_id)
+        old = self._own_token(caller, request.id or (caller.token.id if caller.token else ""))
         clear, token = await self._change(renew_token, old, call)
         return _message(token, clear)
 
-    async def RevokeToken(self, request: pb.RevokeTokenRequest, context: object) -> pb.RevokeTokenResponse:
+    async def RevokeToken(self, caller: Principal, request: pb.RevokeTokenRequest) -> pb.RevokeTokenResponse:
         """End a token of the caller's owner."""
-        token = self._own_token(request.id)
-        self._charge(FILE_CALLS)
+        token = self._own_token(caller, request.id)
+        self._charge(caller, FILE_CALLS)
         await self._change(revoke_token, token.id)
         return pb.RevokeTokenResponse()
 
     async def CreateInvitation(
-        self, request: pb.CreateInvitationRequest, context: object
+        self, caller: Principal, request: pb.CreateInvitationRequest
     ) -> pb.CreateInvitationResponse:
         """Create an invitation; return its link, which is stored nowhere."""
-        call = self._call(request.request_id)
+        call = self._call(caller, request.request_id)
         seconds = request.lifetime.seconds or LIFETIME_SECONDS
         if not 0 < seconds <= _MOST_SECONDS:
             raise invalid("lifetime", f"it is not from a second to {_MOST_SECONDS // 86400} days")
@@ -125,18 +123,18 @@ class AccessService(AccessServiceServicer):
         return pb.CreateInvitationResponse(invitation=_invitation_message(made), link=str(self.link(clear)))
 
     async def ListInvitations(
-        self, request: pb.ListInvitationsRequest, context: object
+        self, caller: Principal, request: pb.ListInvitationsRequest
     ) -> pb.ListInvitationsResponse:
         """List the invitations that no guest has used."""
         invitations = self._file().invitations
-        self._charge(len(invitations) // DEFAULT_PAGE)
+        self._charge(caller, len(invitations) // DEFAULT_PAGE)
         return pb.ListInvitationsResponse(invitations=map(_invitation_message, invitations))
 
     async def RevokeInvitation(
-        self, request: pb.RevokeInvitationRequest, context: object
+        self, caller: Principal, request: pb.RevokeInvitationRequest
     ) -> pb.RevokeInvitationResponse:
         """End an invitation that no guest has used."""
-        self._charge(FILE_CALLS)
+        self._charge(caller, FILE_CALLS)
         await self._change(revoke_invitation, request.id)
         return pb.RevokeInvitationResponse()
 
@@ -150,13 +148,13 @@ class AccessService(AccessServiceServicer):
             return None
         return Link.to(self._address, secret, ca=self._ca, setting="--guest-address")
 
-    def _call(self, request_id: str, shown: str = "") -> SecretCall:
+    def _call(self, caller: Principal, request_id: str, shown: str = "") -> SecretCall:
         """Charge a call that makes secrets; return what they follow from if it has a request id."""
         if 0 < len(request_id) < MIN_REQUEST_ID:
             raise invalid("request_id", f"use at least {MIN_REQUEST_ID} random characters, such as a UUID")
         check_request_id(request_id)
-        self._charge(FILE_CALLS)
-        return SecretCall(self._now(), shown or principal().shown, request_id)
+        self._charge(caller, FILE_CALLS)
+        return SecretCall(self._now(), shown or caller.shown, request_id)
 
     def _file(self) -> TokenFile:
         """Return the file of the tokens; an open server, which has none, refuses."""
@@ -172,14 +170,15 @@ class AccessService(AccessServiceServicer):
             with token_refusals():
                 return await asyncio.to_thread(function, tokens, *arguments, **named)
 
-    def _own_tokens(self) -> Sequence[Token]:
+    def _own_tokens(self, caller: Principal) -> Sequence[Token]:
         """Return the tokens of the caller's owner; none for a caller without a token, as the house's bots."""
-        caller = principal().token
-        return [] if self._tokens is None or caller is None else self._tokens.of_owner(caller.owner)
+        if self._tokens is None or caller.token is None:
+            return []
+        return self._tokens.of_owner(caller.token.owner)
 
-    def _own_token(self, token_id: str) -> Token:
+    def _own_token(self, caller: Principal, token_id: str) -> Token:
         """Return a token of the caller's owner by its id."""
-        for token in self._own_tokens():
+        for token in self._own_tokens(caller):
             if token.id == token_id:
                 return token
         raise ApiError(Reason.UNKNOWN_TOKEN, f"the owner of the call's token has no token {token_id[:40]!r}")

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from happycity.errors import FieldError
 from happycity.ladder.v1beta1 import ladder_service_pb2 as pb
-from happycity.ladder.v1beta1.ladder_service_pb2_grpc import LadderServiceServicer
 from happycity.match import check_bot_spelling, one_line
 from happycity.runtime.tokens import check_owner
 from happycity.tournament.v1beta1 import rating_pb2
+from happycity.wire.fields import to_message
 from happycity.wire.match import (
     bot_info_message,
     duration_message,
@@ -33,10 +33,10 @@ from happycity_ladder.entries import (
 )
 from happycity_ladder.ladder_config import LadderConfig
 from happycity_ladder.leaderboard import LeaderboardLine, is_provisional
-from happycity_server.access.roles import check_name, principal, request_key, viewer
+from happycity_server.access.roles import Principal
 from happycity_server.access.token_file import TokenFile, rename_owner
 from happycity_server.api.access import token_refusals
-from happycity_server.api.paging import ListQuery, entry_of, message_of, page_token, timestamp_or_none
+from happycity_server.api.paging import ListRequest, page_token, required_enum
 from happycity_server.errors import ApiError, Reason, within
 from happycity_server.ladder.challenges import ChallengeAnswer, board_named, not_in_ladder
 from happycity_tournament.games import FinishedGame
@@ -52,13 +52,11 @@ MAX_ACT_TEXT = 200
 MAX_ACT_DEALS = 1000
 """Deals that one act names."""
 _DAY = 86400.0
-_KINDS = {kind: pb.DealKind.Value(f"DEAL_KIND_{kind.name}") for kind in DealKind}
-_ACTS = {kind: pb.ActKind.Value(f"ACT_KIND_{kind.name}") for kind in ActionKind}
 _TO_OWNERS = frozenset({ActionKind.RENAME, ActionKind.DELETE})
-_STATES = {state: pb.ChallengeState.Value(f"CHALLENGE_STATE_{state.name}") for state in ChallengeState}
+_FLAG = ("kind", "bot", "beneficiary", "board", "deals", "deviation", "p_value", "text", "deal_ids")
 
 
-class LadderService(LadderServiceServicer):
+class LadderService:
     """Decodes, asks the ladder and its store, encodes. A server without a ladder refuses every call."""
 
     def __init__(
@@ -81,7 +79,7 @@ class LadderService(LadderServiceServicer):
             raise ApiError(Reason.NO_LADDER, text)
         return self._reader
 
-    async def GetLadder(self, request: pb.GetLadderRequest, context: object) -> pb.Ladder:
+    async def GetLadder(self, caller: Principal, request: pb.GetLadderRequest) -> pb.Ladder:
         """Return what the ladder consists of, and how it stands."""
         reader = self._ladder()
         ladder, config = reader.ladder, reader.ladder.config
@@ -105,21 +103,22 @@ class LadderService(LadderServiceServicer):
         )
 
     async def GetLeaderboard(
-        self, request: pb.GetLeaderboardRequest, context: object
+        self, caller: Principal, request: pb.GetLeaderboardRequest
     ) -> pb.GetLeaderboardResponse:
         """Return a page of the ratings on a board; a page token says how many lines come before."""
         reader = self._ladder()
-        config, query = reader.ladder.config, ListQuery(request)
+        config, page = reader.ladder.config, ListRequest(request)
         board = board_named(config, request.board)
-        first, end = query.before_id or 0, (query.before_id or 0) + query.size
-        season = await reader.season(query.filters.get("season_id"))
+        first = page.before_id or 0
+        end = first + page.size
+        season = await reader.season(page.number("season_id"))
         lines = await reader.leaderboard(board.name, season)
         if request.ranked_only:
             lines = [line for line in lines if line.rank]
         present, suspended = reader.ladder.presence.version_ids, reader.ladder.presence.suspended
         return pb.GetLeaderboardResponse(
             lines=[
-                _line(line, config, present, self._submissions, suspended=line.version.bot in suspended)
+                _line(caller, line, config, present, self._submissions, suspended=suspended)
                 for line in lines[first:end]
             ],
             next_page_token=page_token(end) if len(lines) > end else "",
@@ -127,7 +126,7 @@ class LadderService(LadderServiceServicer):
             season=_season(season, config),
         )
 
-    async def GetLadderBot(self, request: pb.GetLadderBotRequest, context: object) -> pb.LadderBot:
+    async def GetLadderBot(self, caller: Principal, request: pb.GetLadderBotRequest) -> pb.LadderBot:
         """Return a bot with its versions and ratings."""
         reader = self._ladder()
         config = reader.ladder.config
@@ -142,7 +141,7 @@ class LadderService(LadderServiceServicer):
         present, wait = reader.ladder.presence.version_ids, reader.ladder.presence.wait_of(bot)
         return pb.LadderBot(
             bot=bot,
-            owner=_owner(versions[0]),
+            owner=_owner(caller, versions[0]),
             house=versions[0].house,
             versions=[_version(version, present) for version in versions],
             ratings=_ratings(ratings, config),
@@ -155,27 +154,34 @@ class LadderService(LadderServiceServicer):
                 for point in history
             ],
             board=board.name,
-            wait=wait and pb.BotWait(text=wait.text, end_time=timestamp_or_none(wait.end)),
+            wait=wait and pb.BotWait(text=wait.text, end_time=timestamp(wait.end)),
         )
 
     async def ListLadderDeals(
-        self, request: pb.ListLadderDealsRequest, context: object
+        self, caller: Principal, request: pb.ListLadderDealsRequest
     ) -> pb.ListLadderDealsResponse:
         """List deals, newest first."""
         reader = self._ladder()
         book, config, read = reader.book, reader.ladder.config, reader.book.read
-        query = ListQuery(
-            request,
-            board=lambda name: board_named(config, name).name,
-            kind=lambda number: entry_of(_KINDS, number, "kind"),
+        page = ListRequest(request)
+        found = await read(
+            book.deals,
+            page.limit,
+            page.before_id,
+            deal_id=page.number("deal_id"),
+            bot=page.bot(),
+            version_id=page.number("version_id"),
+            board=board_named(config, request.board).name if request.board else None,
+            season_id=page.number("season_id"),
+            kind=page.member("kind", DealKind),
+            challenge_id=page.number("challenge_id"),
         )
-        found = await read(book.deals, query.limit, query.before_id, **query.filters)
-        listed, token = query.cut({deal.id: deal for deal in found})
+        listed, token = page.cut({deal.id: deal for deal in found})
         versions = await read(book.versions, {version for deal in listed for version in deal.versions})
         deals = [
             deal
             for deal in listed
-            if sight_of_deal(viewer(), _play(deal)) is not Sight.NOTHING
+            if sight_of_deal(caller.viewer, _play(deal)) is not Sight.NOTHING
             and versions.keys() >= set(deal.versions)  # else its row is damaged
         ]
         games = await read(book.games_of, [deal.id for deal in deals])
@@ -186,86 +192,90 @@ class LadderService(LadderServiceServicer):
         )
 
     async def CompareVersions(
-        self, request: pb.CompareVersionsRequest, context: object
+        self, caller: Principal, request: pb.CompareVersionsRequest
     ) -> pb.VersionComparison:
         """Compare two versions of a bot by deals that both played against the house."""
         reader = self._ladder()
         ids = request.old_version_id, request.new_version_id
         comparison = await reader.compare(*ids)
         ratings = _ratings(await reader.ratings(ids), reader.ladder.config)
-        return message_of(pb.VersionComparison, comparison, ratings=ratings)
+        return to_message(
+            pb.VersionComparison, comparison, "deals", "difference", "standard_error", ratings=ratings
+        )
 
-    async def ListSeasons(self, request: pb.ListSeasonsRequest, context: object) -> pb.ListSeasonsResponse:
+    async def ListSeasons(self, caller: Principal, request: pb.ListSeasonsRequest) -> pb.ListSeasonsResponse:
         """List seasons, newest first."""
-        reader, query = self._ladder(), ListQuery(request)
-        found = await reader.book.read(reader.book.seasons, query.limit, query.before_id)
-        seasons, token = query.cut({season.id: season for season in found})
+        reader, page = self._ladder(), ListRequest(request)
+        found = await reader.book.read(reader.book.seasons, page.limit, page.before_id)
+        seasons, token = page.cut({season.id: season for season in found})
         messages = [_season(season, reader.ladder.config) for season in seasons]
         return pb.ListSeasonsResponse(seasons=messages, next_page_token=token)
 
-    async def CloseSeason(self, request: pb.CloseSeasonRequest, context: object) -> pb.Season:
+    async def CloseSeason(self, caller: Principal, request: pb.CloseSeasonRequest) -> pb.Season:
         """End a season; the next one begins."""
         reader = self._ladder()
         season = await reader.season(request.season_id)
         await reader.ladder.close_season(season.id)
         return _season(await reader.season(), reader.ladder.config)
 
-    async def CreateChallenge(self, request: pb.CreateChallengeRequest, context: object) -> pb.Challenge:
+    async def CreateChallenge(self, caller: Principal, request: pb.CreateChallengeRequest) -> pb.Challenge:
         """Take what an author asks for."""
-        ladder, key = self._ladder().ladder, request_key(request.request_id)
+        ladder, key = self._ladder().ladder, caller.request_key(request.request_id)
         wanted = Challenge(
             bot=request.bot,
             board=request.board,
-            kind=entry_of(_KINDS, request.kind, "kind"),
+            kind=required_enum(request, "kind", DealKind),
             opponents=tuple(request.opponents),
             deals=request.deals,
             old_version_id=request.old_version_id or None,
         )
-        self._own_bot(wanted.bot)
+        self._check_own_bot(caller, wanted.bot)
         return await self._message(await ladder.challenges.create(wanted, request_key=key))
 
-    async def AcceptChallenge(self, request: pb.AcceptChallengeRequest, context: object) -> pb.Challenge:
+    async def AcceptChallenge(self, caller: Principal, request: pb.AcceptChallengeRequest) -> pb.Challenge:
         """Accept a challenge."""
-        return await self._answer(request, "accept")
+        return await self._answer(caller, request, "accept")
 
-    async def DeclineChallenge(self, request: pb.DeclineChallengeRequest, context: object) -> pb.Challenge:
+    async def DeclineChallenge(self, caller: Principal, request: pb.DeclineChallengeRequest) -> pb.Challenge:
         """Decline a challenge."""
-        return await self._answer(request, "decline")
+        return await self._answer(caller, request, "decline")
 
-    async def WithdrawChallenge(self, request: pb.WithdrawChallengeRequest, context: object) -> pb.Challenge:
+    async def WithdrawChallenge(
+        self, caller: Principal, request: pb.WithdrawChallengeRequest
+    ) -> pb.Challenge:
         """Withdraw a challenge."""
-        return await self._answer(request, "withdraw")
+        return await self._answer(caller, request, "withdraw")
 
     async def ListChallenges(
-        self, request: pb.ListChallengesRequest, context: object
+        self, caller: Principal, request: pb.ListChallengesRequest
     ) -> pb.ListChallengesResponse:
         """List challenges, newest first."""
         reader = self._ladder()
         book, read = reader.book, reader.book.read
-        query = ListQuery(request, state=lambda number: [entry_of(_STATES, number, "state")])
-        states, bot = query.filters.get("state"), query.filters.get("bot")
-        found = await read(book.challenges, query.limit, query.before_id, states=states, of_or_to=bot)
-        challenges, token = query.cut({challenge.id: challenge for challenge in found})
+        page = ListRequest(request)
+        state, bot = page.member("state", ChallengeState), page.bot()
+        states = None if state is None else [state]
+        found = await read(book.challenges, page.limit, page.before_id, states=states, of_or_to=bot)
+        challenges, token = page.cut({challenge.id: challenge for challenge in found})
         counts = await read(book.deals_of_challenges, [challenge.id for challenge in challenges])
         return pb.ListChallengesResponse(
             challenges=[_challenge(challenge, counts[challenge.id][0]) for challenge in challenges],
             next_page_token=token,
         )
 
-    async def ListFlags(self, request: pb.ListFlagsRequest, context: object) -> pb.ListFlagsResponse:
+    async def ListFlags(self, caller: Principal, request: pb.ListFlagsRequest) -> pb.ListFlagsResponse:
         """List the flags of a season, oddest first."""
         reader = self._ladder()
         season = await reader.season(request.season_id if request.HasField("season_id") else None)
         flags = await reader.flags(season)
-        return pb.ListFlagsResponse(flags=[message_of(pb.Flag, flag) for flag in flags])
+        return pb.ListFlagsResponse(flags=[to_message(pb.Flag, flag, *_FLAG) for flag in flags])
 
-    async def CreateAct(self, request: pb.CreateActRequest, context: object) -> pb.Act:
+    async def CreateAct(self, caller: Principal, request: pb.CreateActRequest) -> pb.Act:
         """Do what an organiser wants."""
-        ladder, kind = self._ladder().ladder, entry_of(_ACTS, request.kind, "kind")
-        token = principal().token
+        ladder, kind = self._ladder().ladder, required_enum(request, "kind", ActionKind)
         act = ModerationAction(
             at=ladder.book.clock(),
-            organiser="" if token is None else token.name,
+            organiser="" if caller.token is None else caller.token.name,
             kind=kind,
             bot=request.bot or None,
             owner=request.owner or None,
@@ -285,29 +295,30 @@ class LadderService(LadderServiceServicer):
             stored = await ladder.moderate(
                 act, request.deal_ids, new_owner, rename_elsewhere=rename_elsewhere
             )
-        return _act(stored)
+        return _act(caller, stored)
 
-    async def ListActs(self, request: pb.ListActsRequest, context: object) -> pb.ListActsResponse:
+    async def ListActs(self, caller: Principal, request: pb.ListActsRequest) -> pb.ListActsResponse:
         """List the acts of organisers, newest first."""
-        reader, query = self._ladder(), ListQuery(request)
-        found = await reader.book.read(reader.book.actions, query.limit, query.before_id, **query.filters)
-        acts, token = query.cut({act.id: act for act in found})
-        return pb.ListActsResponse(acts=map(_act, acts), next_page_token=token)
+        reader, page = self._ladder(), ListRequest(request)
+        found = await reader.book.read(reader.book.actions, page.limit, page.before_id, bot=page.bot())
+        acts, token = page.cut({act.id: act for act in found})
+        return pb.ListActsResponse(acts=[_act(caller, act) for act in acts], next_page_token=token)
 
-    def _own_bot(self, bot: str) -> None:
+    def _check_own_bot(self, caller: Principal, bot: str) -> None:
         """Require that the caller may act for a bot, and that it isn't suspended; else ApiError."""
         ladder = self._ladder().ladder
-        check_name(bot, house=ladder.house)
+        caller.check_name(bot, house=ladder.house)
         if bot in ladder.presence.suspended and (wait := ladder.presence.wait_of(bot)) is not None:
             raise ApiError(Reason.CHALLENGE_CLOSED, wait.text)
 
     async def _answer(
         self,
+        caller: Principal,
         request: pb.AcceptChallengeRequest | pb.DeclineChallengeRequest | pb.WithdrawChallengeRequest,
         answer: ChallengeAnswer,
     ) -> pb.Challenge:
         ladder = self._ladder().ladder
-        self._own_bot(request.bot)
+        self._check_own_bot(caller, request.bot)
         return await self._message(await ladder.challenges.answer(request.challenge_id, request.bot, answer))
 
     async def _message(self, challenge: Challenge) -> pb.Challenge:
@@ -321,9 +332,9 @@ def _play(deal: LadderDeal) -> Play:
     return Play.OPEN if deal.state is DealState.OPEN else Play.ENDED
 
 
-def _owner(version: Version) -> str | None:
+def _owner(caller: Principal, version: Version) -> str | None:
     """Return who owns a version, which concerns the participants alone; None for a reference bot."""
-    return (version.owner or None) if sees_people(viewer()) else None
+    return (version.owner or None) if sees_people(caller.viewer) else None
 
 
 def check_act(act: ModerationAction, request: pb.CreateActRequest) -> None:
@@ -345,24 +356,24 @@ def check_act(act: ModerationAction, request: pb.CreateActRequest) -> None:
         check_owner(owner)
 
 
-def _act(act: ModerationAction) -> pb.Act:
+def _act(caller: Principal, act: ModerationAction) -> pb.Act:
     """Write an act."""
-    return message_of(
+    return to_message(
         pb.Act,
         act,
+        *("organiser", "kind", "text", "deals"),
         act_id=act.id,
         time=timestamp(act.at),
-        bot=None if act.kind in _TO_OWNERS else act.bot,
-        owner=act.owner if sees_people(viewer()) else None,
+        bot=None if act.kind in _TO_OWNERS else act.bot or None,
+        owner=act.owner if sees_people(caller.viewer) else None,
     )
 
 
 def _version(version: Version, present: Collection[int]) -> pb.BotVersion:
     """Write a version; `present` has the versions that are connected."""
-    return message_of(
-        pb.BotVersion,
-        version,
+    return pb.BotVersion(
         version_id=version.id,
+        bot=version.bot,
         info=bot_info_message(version.profile.info),
         software=version.profile.software or None,
         first_time=timestamp(version.first_at),
@@ -373,7 +384,8 @@ def _version(version: Version, present: Collection[int]) -> pb.BotVersion:
 
 def _rating(rating: Rating, config: LadderConfig) -> rating_pb2.Rating:
     """Write a rating."""
-    return message_of(rating_pb2.Rating, rating, provisional=is_provisional(rating, config))
+    names, provisional = ("elo", "low", "high", "deals"), is_provisional(rating, config)
+    return to_message(rating_pb2.Rating, rating, *names, provisional=provisional)
 
 
 def _ratings(ratings: Mapping[str, Mapping[int, Rating]], config: LadderConfig) -> Iterator[pb.VersionRating]:
@@ -387,39 +399,41 @@ def _season(season: Season, config: LadderConfig) -> pb.Season:
     """Write a season."""
     is_planned = season.ended_at is None and config.season_days
     planned_end = season.started_at + config.season_days * _DAY if is_planned else None
-    return message_of(
-        pb.Season,
-        season,
+    return pb.Season(
         season_id=season.id,
+        deals=season.deals,
+        games=season.games,
         start_time=timestamp(season.started_at),
-        end_time=timestamp_or_none(season.ended_at),
-        planned_end_time=timestamp_or_none(planned_end),
+        end_time=timestamp(season.ended_at),
+        planned_end_time=timestamp(planned_end),
         commitment=hashlib.sha256(season.commitment.encode()).hexdigest(),
     )
 
 
 def _line(
+    caller: Principal,
     line: LeaderboardLine,
     config: LadderConfig,
     present: Collection[int],
     submissions: Submissions | None,
     *,
-    suspended: bool,
+    suspended: Collection[str],
 ) -> pb.LeaderboardLine:
     """Write a line of a leaderboard."""
     version, cost = line.version.profile.info.version, None
     if submissions is not None and version and (hosted := submissions.find(line.version.bot, version)):
-        cost = message_of(pb.BotCost, submissions.usage(hosted))
-    return message_of(
+        cost = to_message(pb.BotCost, submissions.usage(hosted), "cpu_seconds", "peak_memory_bytes")
+    return to_message(
         pb.LeaderboardLine,
         line.score,
+        *("games", "firsts", "forfeits"),
         rank=line.rank or None,
         version=_version(line.version, present),
         rating=_rating(line.rating, config),
-        owner=_owner(line.version),
+        owner=_owner(caller, line.version),
         house=line.version.house,
         inactive=line.inactive,
-        suspended=suspended,
+        suspended=line.version.bot in suspended,
         cost=cost,
     )
 
@@ -428,9 +442,10 @@ def _deal(
     deal: LadderDeal, games: Sequence[FinishedGame], versions: Mapping[int, Version], present: Collection[int]
 ) -> pb.LadderDeal:
     """Write a deal with its finished games, in the order of the rotations."""
-    return message_of(
+    return to_message(
         pb.LadderDeal,
         deal,
+        *("season_id", "board", "kind", "challenge_id", "act_id"),
         deal_id=deal.id,
         versions=[_version(versions[version], present) for version in deal.versions],
         match_ids=[game.match_id for game in games],
@@ -439,16 +454,17 @@ def _deal(
             for version in deal.versions
         ],
         start_time=timestamp(deal.started_at),
-        finish_time=timestamp_or_none(deal.finished_at if deal.finished else None),
+        finish_time=timestamp(deal.finished_at if deal.finished else None),
         dropped=deal.state is DealState.DROPPED,
     )
 
 
 def _challenge(challenge: Challenge, deals_finished: int) -> pb.Challenge:
     """Write a challenge with the number of its finished deals."""
-    return message_of(
+    return to_message(
         pb.Challenge,
         challenge,
+        *("bot", "board", "kind", "opponents", "accepted", "deals", "old_version_id", "state"),
         challenge_id=challenge.id,
         deals_finished=deals_finished,
         create_time=timestamp(challenge.created_at),

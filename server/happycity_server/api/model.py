@@ -1,4 +1,4 @@
-"""SimulationService: checks what is asked for, charges for it, and has workers play it."""
+"""ModelService: checks what is asked for, charges for it, and has workers play it."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from contextlib import aclosing, suppress
 from typing import TypeVar
 
 from happycity.model.v1beta1 import model_service_pb2 as pb
-from happycity.model.v1beta1.model_service_pb2_grpc import ModelServiceServicer
 from happycity.v1 import game_pb2
 from happycity.wire.match import seconds_of
 from happycity_server.access.gate import RateLimits
-from happycity_server.access.roles import principal
+from happycity_server.access.roles import Principal
 from happycity_server.errors import ApiError, Reason, invalid
 from happycity_server.model.playouts import (
     PlayoutJob,
@@ -41,7 +40,7 @@ _POLICIES = {pb.PLAYOUT_POLICY_QUICK: "quick", pb.PLAYOUT_POLICY_RANDOM: "random
 _Result = TypeVar("_Result")
 
 
-class SimulationService(ModelServiceServicer):
+class ModelService:
     """Plays on from views. It can't reveal what is hidden in the game that a view came from."""
 
     def __init__(self, pool: PlayoutPool, *, per_minute: int, clock: Callable[[], float]) -> None:
@@ -52,17 +51,17 @@ class SimulationService(ModelServiceServicer):
             rate=per_minute / 60, burst=per_minute, clock=clock, quota=f"{per_minute} playouts a minute"
         )
 
-    async def ApplyMoves(self, request: pb.ApplyMovesRequest, context: object) -> pb.ApplyMovesResponse:
+    async def ApplyMoves(self, caller: Principal, request: pb.ApplyMovesRequest) -> pb.ApplyMovesResponse:
         """Return the position that each line comes to."""
-        caller = _caller()
+        name = _name_of(caller)
         _check_lines(request.lines)
-        self._charge(caller, len(request.lines))
-        positions = await self._for_lines(apply_moves, _items(request.lines), caller)
+        self._charge(name, len(request.lines))
+        positions = await self._for_lines(apply_moves, _items(request.lines), name)
         return pb.ApplyMovesResponse(positions=map(pb.Position.FromString, positions))
 
-    async def Rollout(self, request: pb.RolloutRequest, context: object) -> pb.RolloutResponse:
+    async def Rollout(self, caller: Principal, request: pb.RolloutRequest) -> pb.RolloutResponse:
         """Return the results of each line's playouts."""
-        caller = _caller()
+        name = _name_of(caller)
         _check_lines(request.lines)
         _check_rollout(request)
         lines = _items(request.lines)
@@ -71,9 +70,9 @@ class SimulationService(ModelServiceServicer):
         seconds = seconds_of(request.time) if request.HasField("time") else None
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
-                options = await self._charged_options(request, lines, caller)
+                options = await self._charged_options(request, lines, name)
                 jobs = list(_jobs(request, lines, [len(moves) for moves in options]))
-                await self._play(jobs, all_stats, caller)
+                await self._play(jobs, all_stats, name)
         return pb.RolloutResponse(
             results=[
                 stats.message(line, move)
@@ -133,9 +132,8 @@ class SimulationService(ModelServiceServicer):
                         total.merge(stats)
 
 
-def _caller() -> str:
+def _name_of(caller: Principal) -> str:
     """Return who calls, by which places and the quota are counted; a person has no bot that may play."""
-    caller = principal()
     if caller.person:
         text = "the forward model is for bots; a seat at a table is not a bot's token"
         raise ApiError(Reason.WRONG_ROLE, text)

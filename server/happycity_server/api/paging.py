@@ -1,4 +1,4 @@
-"""What calls that list things share: sizes and tokens of pages, filters, and how entries are written.
+"""What calls that list things share: sizes and tokens of pages, and filters.
 
 What reads a field of a request refuses what may not be asked for with an ApiError.
 """
@@ -6,18 +6,17 @@ What reads a field of a request refuses what may not be asked for with an ApiErr
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from enum import Enum
 from typing import Any, TypeVar
 
 from google.protobuf.message import Message
-from google.protobuf.timestamp_pb2 import Timestamp
 
 from happycity import ConfigError
 from happycity.match import check_bot_spelling
+from happycity.wire.enums import enum_member
 from happycity_server.errors import ApiError, invalid, within
 from happycity_tournament.games import LARGEST_ID
-from happycity_tournament.wire import timestamp
 
 DEFAULT_PAGE = 50
 MAX_PAGE = 200
@@ -25,7 +24,7 @@ PAGE_BYTES = 1024 * 1024
 """A page of large entries ends with the entry that exceeds this: gRPC clients refuse messages of over 4 MB
 by default."""
 
-_M = TypeVar("_M", bound=Message)
+_Member = TypeVar("_Member", bound=Enum)
 _T = TypeVar("_T")
 
 
@@ -36,31 +35,13 @@ def page_size(requested: int) -> int:
     return min(requested or DEFAULT_PAGE, MAX_PAGE)
 
 
-def entry_of(numbers: Mapping[_T, int], number: int, field: str) -> _T:
-    """Return what an enum value of a request stands for."""
-    for entry, value in numbers.items():
-        if value == number:
-            return entry
-    raise invalid(field, f"{number} is unspecified or unknown")
-
-
-def message_of(kind: type[_M], entry: object, **own: Any) -> _M:
-    """Write the fields of a message that an entry has by the same names; `own` are others, or differ.
-
-    An `Enum` becomes the value of its own name; None and empty texts are left out.
-    """
-    for name, field in kind.DESCRIPTOR.fields_by_name.items():
-        if name not in own and (value := getattr(entry, name, None)) not in (None, ""):
-            if isinstance(value, Enum) and field.enum_type is not None:
-                prefix = field.enum_type.values[0].name.removesuffix("UNSPECIFIED")
-                value = f"{prefix}{value.name}"
-            own[name] = value
-    return kind(**own)
-
-
-def timestamp_or_none(moment: float | None) -> Timestamp | None:
-    """Write a moment, Unix time in seconds, if there is one."""
-    return None if moment is None else timestamp(moment)
+def required_enum(request: Message, name: str, kind: type[_Member]) -> _Member:
+    """Return the member of `kind` in a field of a request, which must be there."""
+    enum, number = request.DESCRIPTOR.fields_by_name[name].enum_type, getattr(request, name)
+    member = enum_member(enum, kind, number)
+    if member is None:
+        raise invalid(name, f"{number} is unspecified or unknown")
+    return member
 
 
 def page_token(position: object) -> str:
@@ -91,31 +72,31 @@ def _foreign_token() -> ApiError:
     return invalid("page_token", "it is not from an earlier response")
 
 
-class ListQuery:
-    """A page of a list that a request asks for, newest entries first, and what leaves others out."""
+class ListRequest:
+    """What a request asks for that lists entries by pages, newest first: the page, and which entries.
 
-    def __init__(self, request: Message, **decoders: Callable[[Any], Any]) -> None:
-        """Read a request that has the fields `page_size` and `page_token`; its other fields are filters.
+    A filter is None if its field is absent.
+    """
 
-        Args:
-            request: what is asked for.
-            decoders: how the value of a filter is read, by its field; other values are taken as they are.
-
-        Raises:
-            ApiError, ConfigError: a field is wrong; the text names it.
-        """
-        # Absent fields are not among these; an empty text is as good as none.
-        fields = {field.name: value for field, value in request.ListFields() if value != ""}
-        self.size = page_size(fields.pop("page_size", 0))
-        self.before_id = before_id_of(fields.pop("page_token", ""))
+    def __init__(self, request: Any) -> None:
+        """Read the fields `page_size` and `page_token` of a request."""
+        self._request = request
+        self.size = page_size(request.page_size)
+        self.before_id = before_id_of(request.page_token)
         """The id below which the page begins; None for the first page."""
-        if "bot" in fields:
-            with within("bot"):
-                check_bot_spelling(fields["bot"])
-        self.filters = {
-            name: decoders[name](value) if name in decoders else value for name, value in fields.items()
-        }
-        """The values of the filters, by field."""
+
+    def bot(self) -> str | None:
+        """Return the bot whose entries are asked for; an empty name is as good as none."""
+        with within("bot"):
+            return check_bot_spelling(self._request.bot) if self._request.bot else None
+
+    def number(self, name: str) -> int | None:
+        """Return the number in a field."""
+        return getattr(self._request, name) if self._request.HasField(name) else None
+
+    def member(self, name: str, kind: type[_Member]) -> _Member | None:
+        """Return the member of an enum in a field."""
+        return required_enum(self._request, name, kind) if self._request.HasField(name) else None
 
     @property
     def limit(self) -> int:

@@ -14,12 +14,11 @@ from happycity.match import check_bot_name, is_person
 from happycity.v1 import bot_service_pb2 as bots
 from happycity.v1 import catalogue_service_pb2 as catalogue
 from happycity.v1 import play_service_pb2 as play
-from happycity.v1.bot_service_pb2_grpc import BotServiceServicer
-from happycity.v1.catalogue_service_pb2_grpc import CatalogueServiceServicer
+from happycity.wire.fields import to_message
 from happycity.wire.match import bot_info_message, duration_message
 from happycity.wire.messages import catalogue_message
-from happycity_server.access.roles import check_name, principal, viewer
-from happycity_server.api.paging import message_of, page_size, page_token, position_of
+from happycity_server.access.roles import Principal, principal
+from happycity_server.api.paging import page_size, page_token, position_of
 from happycity_server.errors import ApiError, Reason, invalid
 from happycity_server.play.lobby import Lobby
 from happycity_server.play.outbox import Outbox
@@ -50,12 +49,13 @@ class PlayService:
         return grpc.method_handlers_generic_handler("happycity.v1.PlayService", {"Play": method})
 
     async def _play(self, _requests: object, context: _Context) -> None:
+        caller = principal()
         try:
-            hello = await self._read_hello(context)
+            hello = await self._read_hello(caller, context)
             session, outbox = self._lobby.enter(hello)
         except ApiError as error:
-            caller = principal().caller
-            _log.info("bot_refused", reason=error.reason.name, caller=caller, text=str(error))
+            who = caller.caller
+            _log.info("bot_refused", reason=error.reason.name, caller=who, text=str(error))
             raise
         except grpc.RpcError:  # the bot is gone
             return
@@ -67,7 +67,7 @@ class PlayService:
         finally:
             self._lobby.leave(session, outbox)
 
-    async def _read_hello(self, context: _Context) -> play.Hello:
+    async def _read_hello(self, caller: Principal, context: _Context) -> play.Hello:
         """Read the hello and check it; refuse the stream if there is none in time, or it is wrong."""
         try:
             # A read that times out ends its stream, which is what should happen here.
@@ -80,14 +80,14 @@ class PlayService:
         hello = request.hello
         try:
             if not hello.HasField("name"):
-                hello.name = principal().own_bot  # a bot's token is a name
+                hello.name = caller.own_bot  # a bot's token is a name
             check_bot_name(hello.name)
         except ConfigError as error:
             raise invalid("hello.name", f"{error}") from None
         if hello.HasField("max_games") and not hello.max_games:
             raise invalid("hello.max_games", "0 would be no game; leave it out for any number")
-        check_name(hello.name, house=self._lobby.house)
-        if version := principal().hosted_version:
+        caller.check_name(hello.name, house=self._lobby.house)
+        if version := caller.hosted_version:
             hello.info.version = version
         elif self._is_hosted(hello.name):
             text = "the server plays it, as submitted; to play it elsewhere, use: happycity submit --withdraw"
@@ -138,26 +138,26 @@ async def _read(context: _Context) -> play.PlayRequest | None:
     return request if isinstance(request, play.PlayRequest) else None
 
 
-class CatalogueService(CatalogueServiceServicer):
+class CatalogueService:
     """Returns the card tables."""
 
     def __init__(self) -> None:
         self._response = catalogue_message()
 
     async def GetCatalogue(
-        self, request: catalogue.GetCatalogueRequest, context: object
+        self, caller: Principal, request: catalogue.GetCatalogueRequest
     ) -> catalogue.Catalogue:
         """Return every card."""
         return self._response
 
 
-class BotService(BotServiceServicer):
+class BotService:
     """Lists the bots that are connected to the server."""
 
     def __init__(self, lobby: Lobby) -> None:
         self._lobby = lobby
 
-    async def ListBots(self, request: bots.ListBotsRequest, context: object) -> bots.ListBotsResponse:
+    async def ListBots(self, caller: Principal, request: bots.ListBotsRequest) -> bots.ListBotsResponse:
         """List the bots that are connected, or were a moment ago."""
         size, after = page_size(request.page_size), position_of(request.page_token)
         house = request.house if request.HasField("house") else None
@@ -169,17 +169,18 @@ class BotService(BotServiceServicer):
         }
         page = sorted(sessions)[:size]
         token = page_token(page[-1]) if len(sessions) > size else ""
-        messages = [bot_message(sessions[name], lobby) for name in page]
+        messages = [bot_message(caller, sessions[name], lobby) for name in page]
         return bots.ListBotsResponse(bots=messages, next_page_token=token)
 
 
-def bot_message(session: Session, lobby: Lobby) -> bots.ConnectedBot:
-    """Write a bot of a lobby as it is now."""
+def bot_message(caller: Principal, session: Session, lobby: Lobby) -> bots.ConnectedBot:
+    """Write a bot of a lobby as it is now, as far as the caller may see it."""
     # How far a bot is from the server concerns its author and the other participants.
-    waiting, trip = session.waiting_since, session.round_trip_us if sees_people(viewer()) else None
-    return message_of(
+    waiting, trip = session.waiting_since, session.round_trip_us if sees_people(caller.viewer) else None
+    return to_message(
         bots.ConnectedBot,
         session,
+        *("name", "software", "games", "max_games", "answers", "strikes"),
         info=bot_info_message(session.info),
         house=session.name in lobby.house,
         connected=session.outbox is not None,

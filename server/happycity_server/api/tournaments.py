@@ -10,17 +10,9 @@ from contextlib import aclosing, contextmanager
 from happycity import ConfigError
 from happycity.errors import FieldError
 from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
-from happycity.tournament.v1beta1.tournament_service_pb2_grpc import TournamentServiceServicer
 from happycity.wire.match import seconds_of
-from happycity_server.access.roles import (
-    READERS,
-    WATCHERS,
-    request_key,
-    require,
-    require_token,
-    viewer,
-)
-from happycity_server.api.paging import MAX_PAGE, PAGE_BYTES, ListQuery, page_token
+from happycity_server.access.roles import READERS, WATCHERS, Principal
+from happycity_server.api.paging import MAX_PAGE, PAGE_BYTES, ListRequest, page_token
 from happycity_server.places.deals import DealsInPlay
 from happycity_server.places.places import Places
 from happycity_server.tournaments.registry import Tournaments
@@ -33,7 +25,7 @@ from happycity_tournament.wire import sprt_message, standing_message, state_of, 
 MAX_INTERVAL_SECONDS = 3600.0
 
 
-class TournamentService(TournamentServiceServicer):
+class TournamentService:
     """Decodes, asks the tournaments, encodes."""
 
     def __init__(self, tournaments: Tournaments, places: Places, deals: DealsInPlay) -> None:
@@ -42,70 +34,70 @@ class TournamentService(TournamentServiceServicer):
         self._places = places
         self._watches = TournamentWatches(tournaments, places)
 
-    async def CreateTournament(self, request: pb.CreateTournamentRequest, context: object) -> pb.Tournament:
+    async def CreateTournament(self, caller: Principal, request: pb.CreateTournamentRequest) -> pb.Tournament:
         """Set up a tournament and begin it once its bots are there."""
-        key = request_key(request.request_id)
+        key = caller.request_key(request.request_id)
         with _fields_named(_paths(request.config), default="config"):
             check_bots(request.config.bots)  # first, as it is cheap
             config = tournament_config_of(request.config, default_seed=secrets.randbits(53))
             tournament_id = await self._tournaments.create(config, request_key=key)
-        return await self._message(tournament_id)
+        return await self._message(caller, tournament_id)
 
-    async def GetTournament(self, request: pb.GetTournamentRequest, context: object) -> pb.Tournament:
+    async def GetTournament(self, caller: Principal, request: pb.GetTournamentRequest) -> pb.Tournament:
         """Return a tournament."""
-        tournament = await self._message(request.tournament_id)
-        if not _is_seen(tournament):
-            require_token(f"tournament {request.tournament_id}, which has not ended,")
+        tournament = await self._message(caller, request.tournament_id)
+        if not _is_seen(caller, tournament):
+            caller.require_token(f"tournament {request.tournament_id}, which has not ended,")
         return tournament
 
     async def ListTournaments(
-        self, request: pb.ListTournamentsRequest, context: object
+        self, caller: Principal, request: pb.ListTournamentsRequest
     ) -> pb.ListTournamentsResponse:
         """List tournaments, newest first; a page also ends after as many as the largest one has."""
-        query = ListQuery(request, state=state_of)
+        asked = ListRequest(request)
+        state = state_of(request) if request.HasField("state") else None
         page: list[pb.Tournament] = []
         token, left, seen, last = "", PAGE_BYTES, 0, 0
-        state, bot = query.filters.get("state"), query.filters.get("bot")
-        newest = self._tournaments.newest(query.limit, query.before_id, state=state, bot=bot)
+        newest = self._tournaments.newest(asked.limit, asked.before_id, state=state, bot=asked.bot())
         async with aclosing(newest) as entries:
             async for tournament_id, entry in entries:
-                if len(page) == query.size or left <= 0 or seen == MAX_PAGE:
+                if len(page) == asked.size or left <= 0 or seen == MAX_PAGE:
                     token = page_token(last)
                     break
                 seen, last = seen + 1, tournament_id
-                if entry is not None and _is_seen(entry):
+                if entry is not None and _is_seen(caller, entry):
                     page.append(entry)
                     left -= entry.ByteSize()
-        await self._hide_seeds(*page)
+        await self._hide_seeds(caller, *page)
         return pb.ListTournamentsResponse(tournaments=page, next_page_token=token)
 
-    async def StopTournament(self, request: pb.StopTournamentRequest, context: object) -> pb.Tournament:
+    async def StopTournament(self, caller: Principal, request: pb.StopTournamentRequest) -> pb.Tournament:
         """Start no more games."""
         await self._tournaments.stop(request.tournament_id)
-        return await self._message(request.tournament_id)
+        return await self._message(caller, request.tournament_id)
 
-    async def ResumeTournament(self, request: pb.ResumeTournamentRequest, context: object) -> pb.Tournament:
+    async def ResumeTournament(self, caller: Principal, request: pb.ResumeTournamentRequest) -> pb.Tournament:
         """Continue a tournament that was stopped or interrupted."""
         await self._tournaments.resume(request.tournament_id)
-        return await self._message(request.tournament_id)
+        return await self._message(caller, request.tournament_id)
 
     async def DeleteTournament(
-        self, request: pb.DeleteTournamentRequest, context: object
+        self, caller: Principal, request: pb.DeleteTournamentRequest
     ) -> pb.DeleteTournamentResponse:
         """Remove a tournament with all its games."""
         deleted = await self._tournaments.delete(request.tournament_id)
         return pb.DeleteTournamentResponse(games_deleted=deleted)
 
-    async def DisqualifyBot(self, request: pb.DisqualifyBotRequest, context: object) -> pb.Tournament:
+    async def DisqualifyBot(self, caller: Principal, request: pb.DisqualifyBotRequest) -> pb.Tournament:
         """Forfeit a bot's games that are not finished."""
         await self._tournaments.disqualify(request.tournament_id, request.bot)
-        return await self._message(request.tournament_id)
+        return await self._message(caller, request.tournament_id)
 
     async def WatchTournament(
-        self, request: pb.WatchTournamentRequest, context: object
+        self, caller: Principal, request: pb.WatchTournamentRequest
     ) -> AsyncIterator[pb.WatchTournamentResponse]:
         """Send a tournament and its standings, then what changes, until it is over."""
-        await self._check_visible(request.tournament_id)
+        await self._check_visible(caller, request.tournament_id)
         interval = DEFAULT_INTERVAL_SECONDS
         if request.HasField("interval"):
             interval = min(seconds_of(request.interval), MAX_INTERVAL_SECONDS)
@@ -113,20 +105,20 @@ class TournamentService(TournamentServiceServicer):
             request.tournament_id,
             interval=interval,
             with_final_ratings=request.with_final_ratings,
-            with_incidents=sees_incidents(viewer()),
+            with_incidents=sees_incidents(caller.viewer),
         )
         async for update in updates:
-            await self._hide_seeds(update.tournament, progress=update.progress)
+            await self._hide_seeds(caller, update.tournament, progress=update.progress)
             yield update
 
-    async def GetStandings(self, request: pb.GetStandingsRequest, context: object) -> pb.Standings:
+    async def GetStandings(self, caller: Principal, request: pb.GetStandingsRequest) -> pb.Standings:
         """Return the standings after the games that count."""
-        await self._check_visible(request.tournament_id)
+        await self._check_visible(caller, request.tournament_id)
         status = await self._tournaments.status(request.tournament_id)
         final = None
         if request.with_final_ratings:
             if not status.state.over:  # with each game there is more to compute, and bots are many
-                require(WATCHERS)
+                caller.require(WATCHERS)
             final = await self._tournaments.final_ratings(status)
         return pb.Standings(
             standings=map(standing_message, await asyncio.to_thread(status.standings.lines_later())),
@@ -134,49 +126,53 @@ class TournamentService(TournamentServiceServicer):
             final_ratings=final,
         )
 
-    async def events(self, tournament_id: int) -> tuple[dict[str, pb.BotActivity], list[pb.MatchIncident]]:
+    async def events(
+        self, caller: Principal, tournament_id: int
+    ) -> tuple[dict[str, pb.BotActivity], list[pb.MatchIncident]]:
         """Return what each bot of a tournament does, and what went wrong lately, the newest first.
 
         Incidents are for callers who may watch running games; others get none.
         """
-        require(READERS)
-        await self._check_visible(tournament_id)
+        caller.require(READERS)
+        await self._check_visible(caller, tournament_id)
         status = await self._tournaments.status(tournament_id)
         activity = {entry.bot: entry for entry in self._places.activity(status.config.bots)}
-        return activity, self._watches.incidents(tournament_id) if sees_incidents(viewer()) else []
+        return activity, self._watches.incidents(tournament_id) if sees_incidents(caller.viewer) else []
 
-    async def standings(self, tournament_id: int) -> Standings:
+    async def standings(self, caller: Principal, tournament_id: int) -> Standings:
         """Return the standings of a tournament; while it is played, they go on changing."""
-        require(READERS)
-        await self._check_visible(tournament_id)
+        caller.require(READERS)
+        await self._check_visible(caller, tournament_id)
         return (await self._tournaments.status(tournament_id)).standings
 
-    async def _message(self, tournament_id: int) -> pb.Tournament:
+    async def _message(self, caller: Principal, tournament_id: int) -> pb.Tournament:
         """Return a tournament as far as the caller may see it, if it does."""
         tournament = await self._tournaments.message(tournament_id)
-        await self._hide_seeds(tournament)
+        await self._hide_seeds(caller, tournament)
         return tournament
 
-    async def _hide_seeds(self, *shown: pb.Tournament, progress: pb.TournamentProgress | None = None) -> None:
+    async def _hide_seeds(
+        self, caller: Principal, *shown: pb.Tournament, progress: pb.TournamentProgress | None = None
+    ) -> None:
         """Take the seeds that the caller may not see out of messages; of a watch the progress comes apart."""
         seeded = [one for one in shown if one.config.HasField("seed")]
         numbers = [one.tournament_id for one in seeded]
         elsewhere = await self._deals.of_tournaments(numbers) if numbers else {}
         for one in seeded:
-            state = state_of((progress or one.progress).state)
+            state = state_of(progress or one.progress)
             play = elsewhere.get(one.tournament_id, Play.ENDED)
-            if sight_of_tournament(viewer(), state, play) is not Sight.ALL:
+            if sight_of_tournament(caller.viewer, state, play) is not Sight.ALL:
                 one.config.ClearField("seed")
 
-    async def _check_visible(self, tournament_id: int) -> None:
+    async def _check_visible(self, caller: Principal, tournament_id: int) -> None:
         """Refuse a tournament that the caller doesn't see yet."""
-        if sight_of_tournament(viewer(), TournamentState.RUNNING) is Sight.NOTHING:
-            await self.GetTournament(pb.GetTournamentRequest(tournament_id=tournament_id), None)
+        if sight_of_tournament(caller.viewer, TournamentState.RUNNING) is Sight.NOTHING:
+            await self.GetTournament(caller, pb.GetTournamentRequest(tournament_id=tournament_id))
 
 
-def _is_seen(tournament: pb.Tournament) -> bool:
+def _is_seen(caller: Principal, tournament: pb.Tournament) -> bool:
     """Return whether the caller sees that there is such a tournament."""
-    return sight_of_tournament(viewer(), state_of(tournament.progress.state)) is not Sight.NOTHING
+    return sight_of_tournament(caller.viewer, state_of(tournament.progress)) is not Sight.NOTHING
 
 
 def _paths(config: pb.TournamentConfig) -> dict[str, str]:

@@ -7,14 +7,14 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 
 from happycity.hosting.v1beta1 import hosting_service_pb2 as pb
-from happycity.hosting.v1beta1.hosting_service_pb2_grpc import HostingServiceServicer
 from happycity.match import one_line
 from happycity.runtime.child import ChildError, split_command
 from happycity.runtime.tokens import Role
 from happycity_server.access.gate import RateLimits
-from happycity_server.access.roles import check_name, principal
+from happycity_server.access.roles import Principal
 from happycity_server.errors import ApiError, Reason, invalid, too_many, within
 from happycity_server.hosting.hosting import PINNED, Hosting
 from happycity_tournament.hosted.submissions import HostedBot, Submission, hosted_bot
@@ -30,7 +30,7 @@ MAX_COMMAND = 1000
 _Parts = AsyncIterator[pb.SubmitRequest]
 
 
-class HostingService(HostingServiceServicer):
+class HostingService:
     """Decodes, asks the hosting, encodes. A call acts for the owner of its token."""
 
     def __init__(self, hosting: Hosting, *, house: frozenset[str], now: Callable[[], datetime]) -> None:
@@ -48,9 +48,8 @@ class HostingService(HostingServiceServicer):
             quota=f"{PER_DAY} submissions a day",
         )
 
-    async def Submit(self, requests: _Parts, context: object) -> pb.Submission:
+    async def Submit(self, caller: Principal, requests: _Parts) -> pb.Submission:
         """Take a program."""
-        caller = principal()
         if caller.token is None:
             raise ApiError(Reason.UNAUTHENTICATED, "the call shows no token of this server's file")
         owner = caller.token.owner
@@ -64,6 +63,7 @@ class HostingService(HostingServiceServicer):
                 first = await anext(requests, None)
                 if first is None or not first.HasField("bot"):
                     raise invalid("bot", "the first message of a submission says what it is")
+                caller.check_name(first.bot.name, house=self._house)
                 bot = self._checked(first.bot)
                 if self.hosting.is_pinned(bot.name):
                     raise ApiError(Reason.TOURNAMENT_RUNNING, PINNED)
@@ -76,20 +76,20 @@ class HostingService(HostingServiceServicer):
             self._uploading.remove(owner)
         return await asyncio.to_thread(self._message, submission)
 
-    async def GetSubmission(self, request: pb.GetSubmissionRequest, context: object) -> pb.Submission:
+    async def GetSubmission(self, caller: Principal, request: pb.GetSubmissionRequest) -> pb.Submission:
         """Return a submission, with the end of its log."""
         found = self.hosting.submissions.find(request.bot, request.digest)
-        if found is None or not _is_own(found):
+        if found is None or not _is_own(caller, found):
             raise _no_such(request.bot)
         return await asyncio.to_thread(self._message, found, with_log=True)
 
     async def ReadSubmission(
-        self, request: pb.ReadSubmissionRequest, context: object
+        self, caller: Principal, request: pb.ReadSubmissionRequest
     ) -> AsyncIterator[pb.SubmitRequest]:
         """Yield a submission part by part."""
         submissions = self.hosting.submissions
         found = submissions.find(request.bot, request.digest)
-        if found is None or found.digest != request.digest or not _is_own(found):
+        if found is None or found.digest != request.digest or not _is_own(caller, found):
             raise _no_such(request.bot)
         with _storing():
             parts = submissions.parts(found)
@@ -97,19 +97,19 @@ class HostingService(HostingServiceServicer):
                 yield part
 
     async def ListSubmissions(
-        self, request: pb.ListSubmissionsRequest, context: object
+        self, caller: Principal, request: pb.ListSubmissionsRequest
     ) -> pb.ListSubmissionsResponse:
         """List the submissions that the caller may see."""
         submissions = self.hosting.submissions
-        own = map(self._message, filter(_is_own, submissions))
+        own = map(self._message, filter(partial(_is_own, caller), submissions))
         return pb.ListSubmissionsResponse(submissions=await asyncio.to_thread(list, own))
 
     async def WithdrawSubmission(
-        self, request: pb.WithdrawSubmissionRequest, context: object
+        self, caller: Principal, request: pb.WithdrawSubmissionRequest
     ) -> pb.Submission:
         """End a bot that plays."""
         playing = self.hosting.submissions.playing(request.bot)
-        if playing is None or not _is_own(playing):
+        if playing is None or not _is_own(caller, playing):
             raise invalid("bot", f"none of your bots that play here is called {request.bot[:64]!r}")
         with _storing():
             retired = await self.hosting.withdraw(playing)
@@ -131,7 +131,6 @@ class HostingService(HostingServiceServicer):
 
     def _checked(self, bot: pb.HostedBot) -> HostedBot:
         """Return what is submitted, with lines of the texts that people read; ApiError if it can't be run."""
-        check_name(bot.name, house=self._house)
         for field in ("command", "language", "image"):
             if len(getattr(bot, field)) > MAX_COMMAND:
                 raise invalid(f"bot.{field}", f"it has more than {MAX_COMMAND} characters")
@@ -154,9 +153,8 @@ class HostingService(HostingServiceServicer):
         return submission.message(submissions.usage(submission), log_end)
 
 
-def _is_own(submission: Submission) -> bool:
+def _is_own(caller: Principal, submission: Submission) -> bool:
     """Return whether the caller may see a submission."""
-    caller = principal()
     own = caller.token is not None and caller.token.owner == submission.owner
     return own or not caller.roles.isdisjoint((Role.ORGANISER, Role.WORKER))
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import structlog
 
-from happycity import Ending, VoidReason
+from happycity import Deal, Ending, VoidReason
 from happycity.errors import FieldError
 from happycity.runtime.event_loop import spawn
 from happycity_ladder.entries import ActionKind, LadderDeal, ModerationAction, Season
@@ -24,9 +24,9 @@ from happycity_server.ladder.queue import DealQueue
 from happycity_server.ladder.ratings import LadderRatings
 from happycity_server.ladder.served_book import ServedBook
 from happycity_server.places.places import Places
-from happycity_tournament.games import FinishedGame, Fixture
+from happycity_tournament.games import FinishedGame
+from happycity_tournament.play.match_spec import MatchSpec
 from happycity_tournament.play.runner import MAX_ATTEMPTS
-from happycity_tournament.play.terms import Terms
 from happycity_tournament.schedule import bot_seeds
 from happycity_tournament.storage.async_store import AsyncStore
 from happycity_tournament.storage.database import StoreError
@@ -310,15 +310,7 @@ class Ladder:
         self, deal: LadderDeal, bots: tuple[str, ...], rotations: Sequence[int]
     ) -> set[str] | None:
         """Play rotations of a deal; return the bots that forfeited one, None if the deal isn't finished."""
-        board = self.config.board(deal.board)
-        terms = Terms(
-            tournament_id=0,
-            game=board.game,
-            time=self.config.time,
-            policy=self.config.policy,
-            concurrency=self.config.deals_at_once * board.players,
-        )
-        games = [self._play_game(deal, bots, rotation, terms) for rotation in rotations]
+        games = [self._play_game(deal, bots, rotation) for rotation in rotations]
         played = await asyncio.gather(*games, return_exceptions=True)
         finished = [game for game in played if isinstance(game, FinishedGame)]
         problem = next((end for end in played if isinstance(end, BaseException)), None)
@@ -344,14 +336,22 @@ class Ladder:
         return None
 
     async def _play_game(
-        self, deal: LadderDeal, bots: tuple[str, ...], rotation: int, terms: Terms
+        self, deal: LadderDeal, bots: tuple[str, ...], rotation: int
     ) -> FinishedGame | VoidReason:
         """Play a game, and again if it is voided, until it is stored; return it, or why it isn't."""
-        order = bots[rotation:] + bots[:rotation]
-        seeds = bot_seeds(f"ladder {deal.deal_seed} {deal.id}", bots=order)
-        fixture = Fixture(deal.id, 0, rotation, deal.deal_seed, order, seeds)
+        board, order = self.config.board(deal.board), bots[rotation:] + bots[:rotation]
+        spec = MatchSpec(
+            deal=Deal.shuffle(board.game, seed=deal.deal_seed),
+            bots=order,
+            bot_seeds=bot_seeds(f"ladder {deal.deal_seed} {deal.id}", bots=order),
+            time=self.config.time,
+            policy=self.config.policy,
+            ladder_deal_id=deal.id,
+            position=(deal.id, 0, rotation),
+            concurrency=self.config.deals_at_once * board.players,
+        )
         for attempt in range(1, MAX_ATTEMPTS + 1):
-            played = await self._places.play(fixture, terms)
+            played = await self._places.play(spec)
             if isinstance(played, FinishedGame) or played in _STOPPED:
                 break
             fields = {"deal": deal.id, "rotation": rotation, "attempt": attempt}

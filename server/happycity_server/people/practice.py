@@ -12,11 +12,11 @@ from happycity.v1 import match_service_pb2 as pb
 from happycity.wire.match import seconds_of
 from happycity.wire.messages import config_of
 from happycity_server.access.gate import RateLimits
-from happycity_server.access.roles import principal
+from happycity_server.access.roles import Principal
 from happycity_server.errors import ApiError, Reason, invalid, too_many, within
 from happycity_server.play.lobby import Lobby
-from happycity_server.play.match import MatchSpec
 from happycity_tournament.games import practice_seed
+from happycity_tournament.play.match_spec import MatchSpec
 from happycity_tournament.schedule import bot_seeds
 
 MAX_DECISION_SECONDS = 600.0
@@ -35,7 +35,7 @@ class Practice:
             rate=per_hour / 3600, burst=per_hour, clock=clock, quota=f"{per_hour} practice matches an hour"
         )
 
-    def spec(self, request: pb.CreatePracticeMatchRequest) -> MatchSpec:
+    def spec(self, caller: Principal, request: pb.CreatePracticeMatchRequest) -> MatchSpec:
         """Return what is to be played, and charge the caller's bot for it.
 
         Raises:
@@ -43,7 +43,7 @@ class Practice:
             ConfigError: the kind of game can't be played.
         """
         config, bots = seats_of(request.config, request.bots)
-        own = self._practising(bots)
+        own = self._practising(caller, bots)
         missing = self._lobby.not_connected(dict.fromkeys(bots))
         if missing:
             text = f"not connected: {', '.join(missing)}"
@@ -53,11 +53,11 @@ class Practice:
         seed = request.seed if request.HasField("seed") else secrets.randbits(53)
         return practice_match(config, bots, seed=seed, time=_time(request))
 
-    def _practising(self, bots: Sequence[str]) -> str:
+    def _practising(self, caller: Principal, bots: Sequence[str]) -> str:
         """Return the caller's bot; refuse seats for bots of others."""
         house = self._lobby.house
         guests = [bot for bot in bots if bot not in house]
-        own = principal().own_bot or next(iter(guests), "")
+        own = caller.own_bot or next(iter(guests), "")
         if not own or own not in bots:
             text = f"{own!r} must play" if own else "one of them must be no bot of the house"
             raise invalid("bots", text)

@@ -18,14 +18,15 @@ from happycity.match import PERSON_MARK, check_person_name
 from happycity.records.record import Json, config_json
 from happycity.records.replay import config_of, deal_of
 from happycity.runtime.tokens import Role, new_secret
-from happycity_server.access.roles import principal, require
+from happycity_server.access.roles import principal
 from happycity_server.errors import ApiError, Reason, invalid, too_many
 from happycity_server.latest import LatestWrite
 from happycity_server.people.person import Person
 from happycity_server.people.practice import Practice, single_match
 from happycity_server.play.lobby import Lobby
-from happycity_server.play.match import Match, MatchSpec
+from happycity_server.play.match import Match
 from happycity_tournament.games import practice_seed
+from happycity_tournament.play.match_spec import MatchSpec
 from happycity_tournament.storage.async_store import AsyncStore
 from happycity_tournament.storage.database import StoreError
 from happycity_tournament.storage.packing import unpack
@@ -231,8 +232,8 @@ class Tables:
             ApiError: the caller may not, a bot is not of the house, or there are too many tables.
             ConfigError: the plan or the name can't be used.
         """
-        require(_SETTERS)
         caller = principal()
+        caller.require(_SETTERS)
         if caller.person:
             text = "an invitation is for one table; setting up another needs a token"
             raise ApiError(Reason.WRONG_ROLE, text)

@@ -11,17 +11,17 @@ from heapq import merge
 
 import structlog
 
-from happycity import Deal, VoidReason
+from happycity import VoidReason
 from happycity.runtime.event_loop import spawn
 from happycity.tournament.v1beta1.tournament_service_pb2 import BotActivity
 from happycity_server.errors import ApiError
 from happycity_server.places.protocol import Place, WorkerLostError, WorkerService
 from happycity_server.play.counters import Counters
 from happycity_server.play.lobby import Lobby
-from happycity_server.play.match import Match, MatchSpec, MatchState, OpenMatch
+from happycity_server.play.match import Match, MatchState, OpenMatch
 from happycity_tournament.config import DECISIONS_OF_A_SEAT
-from happycity_tournament.games import BotProfile, FinishedGame, Fixture
-from happycity_tournament.play.terms import Terms
+from happycity_tournament.games import BotProfile, FinishedGame
+from happycity_tournament.play.match_spec import MatchSpec
 from happycity_tournament.storage.async_store import AsyncStore
 from happycity_tournament.storage.database import StoreError
 from happycity_tournament.storage.packing import Record
@@ -67,15 +67,15 @@ class Dispatcher:
         """The deals that wait, oldest first."""
 
     @asynccontextmanager
-    async def placed(self, fixture: Fixture, terms: Terms) -> AsyncIterator[Place | None]:
-        """Yield where a game is played, once there is room; None if it was dropped meanwhile.
+    async def placed(self, spec: MatchSpec) -> AsyncIterator[Place | None]:
+        """Yield where a game of a deal is played, once there is room; None if it was dropped meanwhile.
 
         The game counts there while the context lasts.
         """
-        deal = self._deal_of(fixture, terms)
+        deal = self._deal_of(spec)
         place = deal.place
         if place is not None:
-            self._count(place, terms.tournament_id, 1)
+            self._count(place, spec.tournament_id, 1)
         else:
             granted: asyncio.Future[Place | None] = asyncio.get_running_loop().create_future()
             deal.waiting.append(granted)
@@ -83,12 +83,12 @@ class Dispatcher:
                 place = await granted
             except asyncio.CancelledError:
                 if granted.done() and not granted.cancelled():  # it was granted just before
-                    self._release(granted.result(), terms.tournament_id)
+                    self._release(granted.result(), spec.tournament_id)
                 raise
         try:
             yield place
         finally:
-            self._release(place, terms.tournament_id)
+            self._release(place, spec.tournament_id)
 
     def drop(self, tournament_id: int) -> None:
         """Let the games of a tournament that wait for a place go without one, and forget the tournament."""
@@ -120,14 +120,15 @@ class Dispatcher:
         if not self._games_of[place, tournament_id]:
             del self._games_of[place, tournament_id]
 
-    def _deal_of(self, fixture: Fixture, terms: Terms) -> _Deal:
+    def _deal_of(self, spec: MatchSpec) -> _Deal:
         """Return the deal of a game: the last one, if it is another order of the same seats."""
-        key = (terms.tournament_id, fixture.round, fixture.table)
-        deal = self._last.get(terms.tournament_id)
+        assert spec.position is not None
+        key = (spec.tournament_id, *spec.position[:2])
+        deal = self._last.get(spec.tournament_id)
         if deal is not None and deal.key == key and (deal.place is None or deal.place in self._places()):
             return deal
-        bots = frozenset(fixture.bots).difference(terms.disqualified)
-        deal = self._last[terms.tournament_id] = _Deal(key, bots, terms.concurrency)
+        bots = frozenset(spec.bots) - spec.disqualified
+        deal = self._last[spec.tournament_id] = _Deal(key, bots, spec.concurrency)
         self._place_or_queue(deal)
         return deal
 
@@ -227,7 +228,7 @@ class Places:
         except Exception:  # noqa: BLE001 - likewise
             _log.exception("game_not_stored", match=match.match_id)
 
-    async def play(self, fixture: Fixture, terms: Terms) -> FinishedGame | VoidReason:
+    async def play(self, spec: MatchSpec) -> FinishedGame | VoidReason:
         """Play a game to its end and store it, or return why it was voided.
 
         A game whose worker is lost begins again. One that the store refuses while it takes others is the
@@ -236,10 +237,9 @@ class Places:
         Raises:
             StoreError: the store takes no games at all.
         """
-        spec = spec_of(fixture, terms)
         for _ in range(MAX_LOST_WORKERS):
             match_id = self.lobby.next_match_id()  # here, as ids follow the schedule
-            async with self._dispatcher.placed(fixture, terms) as place:
+            async with self._dispatcher.placed(spec) as place:
                 if place is None:
                     return VoidReason.STOPPED
                 try:
@@ -247,12 +247,10 @@ class Places:
                 except ApiError:  # the server is about to stop, and so is the tournament
                     return VoidReason.SHUTDOWN
                 with suppress(WorkerLostError):
-                    return await self._play(place, match, with_luck=terms.with_luck)
+                    return await self._play(place, match)
         return VoidReason.SERVER_ERROR
 
-    async def _play(
-        self, place: Place, match: OpenMatch, *, with_luck: bool = False
-    ) -> FinishedGame | VoidReason:
+    async def _play(self, place: Place, match: OpenMatch) -> FinishedGame | VoidReason:
         """Have a match played at a place, and store it; return the game, or why it doesn't count."""
         try:
             async with place.played(match):  # type: ignore[arg-type]  # each place plays its own
@@ -260,7 +258,7 @@ class Places:
                     return match.void_reason
                 game = finished_game(match)
                 record: Record = match.record if isinstance(match, Match) else match.packed_record
-                if with_luck:
+                if match.spec.with_luck:
                     game, record = await self._store.load(_recording_luck, game, record)
                 try:
                     await self._store.save(game, record)
@@ -299,7 +297,7 @@ class Places:
         opened = (match for place in self._all for match in _opened(place, tournament_id))
         return [match for match in opened if match.state is MatchState.RUNNING]
 
-    def drop_long(self, tournament_id: int, seconds: float) -> None:
+    def void_slow_matches(self, tournament_id: int, seconds: float) -> None:
         """Void the games of a tournament that would take longer than `seconds` at their place."""
         for place in self._all:
             for match in long_matches(_opened(place, tournament_id), seconds, now=self.unix_clock()):
@@ -383,21 +381,6 @@ def long_matches(matches: Sequence[OpenMatch], seconds: float, *, now: float) ->
         decisions -= max(DECISIONS_OF_A_SEAT * len(match.bots) - match.decisions, 1)
         if decisions < 0:
             yield match
-
-
-def spec_of(fixture: Fixture, terms: Terms) -> MatchSpec:
-    """Return what is to be played for a game of a schedule, or of a deal of the ladder."""
-    return MatchSpec(
-        deal=Deal.shuffle(terms.game, seed=fixture.deal_seed),
-        bots=fixture.bots,
-        bot_seeds=fixture.bot_seeds,
-        time=terms.time,
-        policy=terms.policy,
-        tournament_id=terms.tournament_id,
-        ladder_deal_id=terms.ladder_deal(fixture.round),
-        position=fixture.position,
-        disqualified=frozenset(terms.disqualified),
-    )
 
 
 def finished_game(match: OpenMatch) -> FinishedGame:

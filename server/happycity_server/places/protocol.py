@@ -22,6 +22,9 @@ from happycity.match import one_line
 from happycity.runtime.event_loop import first_of, running, spawn
 from happycity.text.words import plural
 from happycity.tournament.v1beta1.tournament_service_pb2 import BotActivity, MatchIncident
+from happycity.v1 import match_pb2
+from happycity.wire.enums import enum_number
+from happycity.wire.fields import to_message
 from happycity.wire.match import (
     failure_policy_message,
     failure_policy_of,
@@ -29,7 +32,6 @@ from happycity.wire.match import (
     result_of,
     time_control_message,
     time_control_of,
-    void_reason_number,
     void_reason_of,
 )
 from happycity.wire.messages import config_message, config_of
@@ -40,7 +42,8 @@ from happycity_server.places.reports import check_report, counters_of
 from happycity_server.play.counters import Counters
 from happycity_server.play.events import Events
 from happycity_server.play.lobby import Lobby
-from happycity_server.play.match import Match, MatchSpec, MatchState, OpenMatch
+from happycity_server.play.match import Match, MatchState, OpenMatch
+from happycity_tournament.play.match_spec import MatchSpec
 from happycity_tournament.storage.packing import pack
 
 VERSION = version("happycity")
@@ -53,6 +56,9 @@ GATHER_SECONDS = 0.02
 """How long what has happened at a worker gathers before it is sent."""
 REPORT_SECONDS = 0.5
 """How often the server gets the states of bots and matches, and the counters."""
+
+_OUTCOME = ("decisions", "decisions_asked", "started_at", "finished_at")
+"""What a worker reports of a finished match besides result and record."""
 
 _log = structlog.get_logger()
 _counters = TypeAdapter(Counters)
@@ -83,7 +89,7 @@ class Worker:
         self._service = service
         self._tasks = deque([pb.WorkResponse(conditions=conditions)])
         self._changed = asyncio.Event()  # there is something to send
-        self._terms: object = None  # those of the last chunk
+        self._conditions: object = None  # those of the last chunk
         self._heard = 0  # messages
         self.is_ready = False
         """Whether all its bots have been connected."""
@@ -124,10 +130,10 @@ class Worker:
             match.closed.set()
 
     def _begin(self, match: OpenMatch) -> None:
-        """Send a match; those with the same terms that are begun together are sent together."""
+        """Send a match; those on the same conditions that are begun together are sent together."""
         spec, last = match.spec, self._tasks[-1] if self._tasks else None
-        terms = spec.tournament_id, spec.deal.config, spec.time, spec.policy, spec.disqualified
-        if last is None or last.WhichOneof("task") != "chunk" or terms != self._terms:
+        conditions = spec.tournament_id, spec.deal.config, spec.time, spec.policy, spec.disqualified
+        if last is None or last.WhichOneof("task") != "chunk" or conditions != self._conditions:
             chunk = pb.Chunk(
                 tournament_id=spec.tournament_id,
                 config=config_message(spec.deal.config),
@@ -137,14 +143,9 @@ class Worker:
             )
             last = pb.WorkResponse(chunk=chunk)
             self._send(last)
-            self._terms = terms
-        last.chunk.games.add(
-            match_id=match.match_id,
-            deal_seed=spec.deal.seed,
-            bots=spec.bots,
-            bot_seeds=spec.bot_seeds,
-            ladder_deal_id=spec.ladder_deal_id,
-        )
+            self._conditions = conditions
+        own = {"match_id": match.match_id, "deal_seed": spec.deal.seed}
+        last.chunk.games.append(to_message(pb.Game, spec, "bots", "bot_seeds", "ladder_deal_id", **own))
 
     def disqualify(self, bot: str, tournament_id: int, text: str) -> None:
         """Forfeit a bot's seats in the open matches of a tournament, and notify the bot."""
@@ -238,11 +239,7 @@ class Worker:
         for finished in request.finished:
             match = self.matches.get(finished.match_id)
             if match is not None and not match.over.done():  # it is still wanted
-                match.results = result_of(finished.result)
-                match.decisions, match.decisions_asked = finished.decisions, finished.decisions_asked
-                match.started_at, match.finished_at = finished.started_at, finished.finished_at
-                match.packed_record = finished.record
-                match.end(MatchState.FINISHED)
+                _end_as(match, finished)
         for voided in request.voided:
             match = self.matches.get(voided.match_id)
             if match is not None:
@@ -273,6 +270,14 @@ class Worker:
             match.void(VoidReason.SHUTDOWN if self._closing else VoidReason.SERVER_ERROR)
         self.bots.clear()
         self._service.note_lost(self, 0 if self._closing else len(unfinished))
+
+
+def _end_as(match: OpenMatch, finished: pb.FinishedMatch) -> None:
+    """End a match as a worker has finished it."""
+    match.results, match.packed_record = result_of(finished.result), finished.record
+    for name in _OUTCOME:
+        setattr(match, name, getattr(finished, name))
+    match.end(MatchState.FINISHED)
 
 
 Place: TypeAlias = Lobby | Worker
@@ -513,22 +518,13 @@ class ServerLink:
         self._reported_matches.pop(match_id, None)
 
     def _note_finished(self, match: Match) -> None:
-        assert match.started_at is not None
-        assert match.finished_at is not None
-        finished = pb.FinishedMatch(
-            match_id=match.match_id,
-            result=result_message(match.results),
-            decisions_asked=match.decisions_asked,
-            decisions=match.decisions,
-            started_at=match.started_at,
-            finished_at=match.finished_at,
-            record=pack(match.record),
-        )
+        result, record = result_message(match.results), pack(match.record)
+        finished = to_message(pb.FinishedMatch, match, "match_id", *_OUTCOME, result=result, record=record)
         self._finished.append(finished)
         self._urgent.set()
 
     def _note_void(self, match_id: int, reason: VoidReason) -> None:
-        self._report.voided.add(match_id=match_id, reason=void_reason_number(reason))
+        self._report.voided.add(match_id=match_id, reason=enum_number(match_pb2.VoidReason, reason))
         self._urgent.set()
 
     def _note_incident(self, tournament_id: int, incident: MatchIncident) -> None:
@@ -558,9 +554,7 @@ class ServerLink:
         """Report the bots and matches of which something has changed, and the counters."""
         self._note_bots()
         for match in self._lobby.matches.values():
-            progress = pb.OpenMatch(
-                match_id=match.match_id, started_at=match.started_at, decisions=match.decisions
-            )
+            progress = to_message(pb.OpenMatch, match, "match_id", "started_at", "decisions")
             if self._reported_matches.get(match.match_id) != progress:
                 self._reported_matches[match.match_id] = progress
                 self._report.matches.append(progress)

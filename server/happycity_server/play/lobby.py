@@ -21,9 +21,10 @@ from happycity_server.play.clock import OVERLOAD_SECONDS, TOLERANCE_SECONDS, Fai
 from happycity_server.play.counters import Counters
 from happycity_server.play.events import Events
 from happycity_server.play.limits import SessionLimits
-from happycity_server.play.match import Match, MatchSpec, MatchState
+from happycity_server.play.match import Match, MatchState
 from happycity_server.play.outbox import Outbox
 from happycity_server.play.session import Session
+from happycity_tournament.play.match_spec import MatchSpec
 
 SWEEP_SECONDS = 0.05
 """How late a passed deadline may be noticed. One sweep over the running matches costs less than a timer

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from functools import partial
 from typing import ParamSpec
 
 import structlog
 
-from happycity import Deal, Ending, FailurePolicy, Incident, IncidentKind, SeatResult, TimeControl, VoidReason
+from happycity import Ending, Incident, IncidentKind, SeatResult, VoidReason
 from happycity.records.record import Json
 from happycity.tournament.v1beta1.tournament_service_pb2 import MatchIncident
 from happycity.v1 import play_service_pb2 as play
 from happycity.wire.decisions import DecisionEncoder, response_part
-from happycity.wire.match import incident_message, result_message, void_reason_number
+from happycity.wire.fields import to_message
+from happycity.wire.match import incident_message, result_message
 from happycity.wire.messages import config_message
 from happycity_server.play.counters import Counters
 from happycity_server.play.events import Events
@@ -29,38 +29,8 @@ from happycity_server.play.referee import (
     Referee,
 )
 from happycity_server.play.session import Seat, Session
-from happycity_tournament.games import Position, is_practice
+from happycity_tournament.play.match_spec import MatchSpec
 from happycity_tournament.wire import timestamp
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MatchSpec:
-    """What is to be played, and by which bots."""
-
-    deal: Deal
-    bots: tuple[str, ...]
-    """Names by seat; a bot may fill several seats."""
-    bot_seeds: tuple[int, ...]
-    """By seat."""
-    time: TimeControl
-    policy: FailurePolicy
-    tournament_id: int = 0
-    """The tournament it belongs to, or 0."""
-    ladder_deal_id: int = 0
-    """The deal of the ladder that it belongs to, or 0."""
-    position: Position | None = None
-    """Its place in the schedule of the tournament, or in the deal of the ladder: its rotation comes last."""
-    own_deal: bool = False
-    """Whether its deal was drawn for it alone, so that watching it tells nothing of any other match."""
-    disqualified: frozenset[str] = frozenset()
-    """Bots that are disqualified when the match is set up: their seats are forfeited from the start."""
-    past: Json | None = None
-    """The record so far of a game that was begun before a restart of the server."""
-
-    @property
-    def practice(self) -> bool:
-        """Whether it is a practice match."""
-        return is_practice(self.deal.seed)
 
 
 class MatchState(Enum):
@@ -217,8 +187,7 @@ class Match(OpenMatch):
         if not self.over.done():
             self.void_reason = reason
             self._counters.matches_voided[reason.value] += 1
-            over = play.GameOver(match_id=self.match_id, void_reason=void_reason_number(reason))
-            self._close(MatchState.VOIDED, over)
+            self._close(MatchState.VOIDED, to_message(play.GameOver, self, "match_id", "void_reason"))
 
     def is_forfeited(self, seat: int) -> bool:
         """Return whether a seat is forfeited."""

@@ -17,7 +17,6 @@ import grpc
 import structlog
 
 from happycity import ConfigError
-from happycity.model.v1beta1.model_service_pb2_grpc import add_ModelServiceServicer_to_server
 from happycity.runtime.addresses import TrustedProxies
 from happycity.runtime.tokens import TokenError
 from happycity.runtime.transport import (
@@ -27,12 +26,12 @@ from happycity.runtime.transport import (
     read_authorities,
     read_certificate,
 )
-from happycity.v1.catalogue_service_pb2_grpc import add_CatalogueServiceServicer_to_server
 from happycity_server.access.gate import Authenticator, Gate, RateLimits
 from happycity_server.access.interceptor import AccessInterceptor
 from happycity_server.access.requests import Requests
 from happycity_server.access.token_file import TokenFile
-from happycity_server.api.model import SimulationService
+from happycity_server.api.handlers import handlers_of
+from happycity_server.api.model import ModelService
 from happycity_server.api.play import CatalogueService, PlayService
 from happycity_server.config import ServerSettings
 from happycity_server.errors import ListenError
@@ -101,10 +100,10 @@ class BotServer:
         )
         self.pool = PlayoutPool(settings.simulation_workers)
         self._play = PlayService(lobby, hello_seconds=settings.hello_time, is_hosted=is_hosted)
-        self._simulations: SimulationService | None = None
+        self._simulations: ModelService | None = None
         if settings.simulation_workers:
             most = settings.simulation_playouts_per_minute
-            self._simulations = SimulationService(self.pool, per_minute=most, clock=clock)
+            self._simulations = ModelService(self.pool, per_minute=most, clock=clock)
         self._started = asyncio.Event()
         self._settings, self._requests = settings, requests
         self._lobby = lobby
@@ -114,10 +113,9 @@ class BotServer:
         """Return a server of gRPC that has what bots use, with more options."""
         interceptors = (AccessInterceptor(self.gate, self._requests),)
         server = grpc.aio.server(interceptors=interceptors, options=(*_server_options(self._settings), *more))
-        server.add_generic_rpc_handlers((self._play.handler(),))
-        add_CatalogueServiceServicer_to_server(CatalogueService(), server)
+        server.add_generic_rpc_handlers((self._play.handler(), handlers_of(CatalogueService())))
         if self._simulations is not None:
-            add_ModelServiceServicer_to_server(self._simulations, server)
+            server.add_generic_rpc_handlers((handlers_of(self._simulations),))
         return server
 
     @asynccontextmanager

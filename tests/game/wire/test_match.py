@@ -11,6 +11,7 @@ from happycity import ConfigError, Ending, FailurePolicy, Fallback, SeatResult, 
 from happycity.match import LONGEST_SECONDS, MOST
 from happycity.v1 import match_pb2 as pb
 from happycity.wire import match
+from happycity.wire.enums import enum_number
 
 NANOSECONDS = st.integers(0, round(LONGEST_SECONDS) * 10**9)
 SECONDS = NANOSECONDS.map(lambda number: number / 10**9)
@@ -122,18 +123,18 @@ def test_results_survive_message_and_back(seats: list[SeatResult]) -> None:
 def test_every_ending_and_reason_has_its_number() -> None:
     # The endings of records are those of the contract; a newer one is a forfeit of another kind.
     known = [ending for ending in Ending if ending is not Ending.OTHER]
-    assert {pb.Ending.Name(match.ending_number(ending)) for ending in known} == {
+    assert {pb.Ending.Name(enum_number(pb.Ending, ending)) for ending in known} == {
         name for name, number in pb.Ending.items() if number
     }
-    assert [match.ending_of(match.ending_number(ending)) for ending in known] == known
+    assert [match.ending_of(enum_number(pb.Ending, ending)) for ending in known] == known
     assert match.ending_of(99) is Ending.OTHER
     assert match.ending_of(0) is Ending.OTHER
 
     # The reasons are those of the contract; a newer one is unknown.
-    assert {pb.VoidReason.Name(match.void_reason_number(reason)) for reason in VoidReason} == {
+    assert {pb.VoidReason.Name(enum_number(pb.VoidReason, reason)) for reason in VoidReason} == {
         name for name, number in pb.VoidReason.items() if number
     }
-    assert [match.void_reason_of(match.void_reason_number(reason)) for reason in VoidReason] == list(
+    assert [match.void_reason_of(enum_number(pb.VoidReason, reason)) for reason in VoidReason] == list(
         VoidReason
     )
     assert match.void_reason_of(99) is VoidReason.UNKNOWN

@@ -22,7 +22,7 @@ from happycity_server.errors import ApiError, invalid
 from happycity_tournament.storage import requests as stored_module
 from happycity_tournament.storage.async_store import AsyncStore
 from happycity_tournament.storage.database import StoreError
-from happycity_tournament.storage.requests import Answer, RequestStore
+from happycity_tournament.storage.requests import RequestStore, StoredAnswer
 from happycity_tournament.storage.store import Store
 
 READS = ("Get", "List", "Watch", "Wait", "Compare", "Read")
@@ -147,7 +147,7 @@ def test_what_is_remembered_is_bounded(tmp_path: Path, monkeypatch: pytest.Monke
         kept = RequestStore(store)
 
         def keep(caller: str, number: int, at: float = 0.0) -> None:
-            kept.keep(Answer(caller, f"{caller} {number}", "", b"", None, at))
+            kept.keep(StoredAnswer(caller, f"{caller} {number}", "", b"", None, at))
 
         def found(caller: str, at: float = 0.0) -> list[int]:
             return [number for number in range(20) if kept.find(f"{caller} {number}", at) is not None]

@@ -9,13 +9,13 @@ from happycity import BotInfo
 from happycity.v1 import bot_pb2
 from happycity.v1 import bot_service_pb2 as pb
 from happycity.wire.match import bot_info_of
-from happycity_server.access.roles import MEMBERS, Principal, principal_variable
+from happycity_server.access.roles import MEMBERS, Principal
 from happycity_server.api.play import BotService
 
 
 async def only_bot(arena: LocalArena) -> pb.ConnectedBot:
-    principal_variable.set(Principal("observer", MEMBERS))
-    (bot,) = (await BotService(arena.lobby).ListBots(pb.ListBotsRequest(), None)).bots
+    caller = Principal("observer", MEMBERS)
+    (bot,) = (await BotService(arena.lobby).ListBots(caller, pb.ListBotsRequest())).bots
     return bot
 
 

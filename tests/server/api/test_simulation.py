@@ -19,14 +19,14 @@ from happycity.model.v1beta1 import model_service_pb2 as pb
 from happycity.runtime.tokens import Role
 from happycity.wire.match import duration_message
 from happycity.wire.messages import move_message, move_messages
-from happycity_server.access.roles import Principal, principal_variable
+from happycity_server.access.roles import Principal
 from happycity_server.api.model import (
     JOB_PLAYOUTS,
     MAX_LINES,
     MAX_MOVES,
     MAX_PLAYOUTS,
     MAX_TOTAL_PLAYOUTS,
-    SimulationService,
+    ModelService,
 )
 from happycity_server.app import Clocks
 from happycity_server.errors import ApiError, Reason
@@ -273,11 +273,11 @@ async def test_quota_is_counted_for_each_token(tmp_path: Path) -> None:
 @pytest.mark.level(2)
 async def test_a_seat_at_a_table_is_no_token_of_a_bot() -> None:
     """A person who was invited may look at games, and not use the forward model."""
-    service = SimulationService(PlayoutPool(1), per_minute=60, clock=h.Clock())
-    principal_variable.set(Principal("person @ann", frozenset({Role.BOT}), person="@ann"))
+    service = ModelService(PlayoutPool(1), per_minute=60, clock=h.Clock())
+    caller = Principal("person @ann", frozenset({Role.BOT}), person="@ann")
     for call in (
-        service.ApplyMoves(pb.ApplyMovesRequest(lines=[LINE]), None),
-        service.Rollout(pb.RolloutRequest(lines=[LINE], playouts=10, policy=QUICK), None),
+        service.ApplyMoves(caller, pb.ApplyMovesRequest(lines=[LINE])),
+        service.Rollout(caller, pb.RolloutRequest(lines=[LINE], playouts=10, policy=QUICK)),
     ):
         with pytest.raises(ApiError) as refused:
             await call

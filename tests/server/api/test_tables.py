@@ -28,7 +28,8 @@ from happycity_server.people.tables import (
 )
 from happycity_server.play.clock import FairClock
 from happycity_server.play.lobby import SWEEP_SECONDS, Lobby
-from happycity_server.play.match import Match, MatchSpec
+from happycity_server.play.match import Match
+from happycity_tournament.play.match_spec import MatchSpec
 from happycity_tournament.storage.async_store import AsyncStore
 from happycity_tournament.storage.store import Store
 

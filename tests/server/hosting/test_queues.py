@@ -16,7 +16,7 @@ from tests.waiting import LIMIT
 
 from happycity.hosting.v1beta1 import hosting_service_pb2 as pb
 from happycity.runtime.tokens import Role, new_token
-from happycity_server.access.roles import Principal, principal_variable
+from happycity_server.access.roles import Principal
 from happycity_server.errors import ApiError
 from happycity_server.hosting import hosting, service, trial_queue
 from happycity_server.hosting.hosting import Hosting
@@ -120,8 +120,8 @@ class Authors:
     async def submit(self, owner: str, stream: Stream) -> pb.Submission:
         bot = stream._bot.name
         _, token = new_token(Role.BOT, bot, created=datetime.now(UTC), owner=owner)
-        principal_variable.set(Principal(f"token {token.id}", frozenset({Role.BOT}), token))
-        return await self.served.Submit(stream.messages(), None)
+        caller = Principal(f"token {token.id}", frozenset({Role.BOT}), token)
+        return await self.served.Submit(caller, stream.messages())
 
     async def refusal(self, owner: str, stream: Stream) -> str:
         """Return the reason for which a submission is refused; "" if it is not."""

@@ -131,20 +131,21 @@ async def test_deals_whose_bots_do_not_come_back_are_dropped(
 
 
 @pytest.mark.level(2)
-@pytest.mark.parametrize("broken", ["Terms", "bot_seeds", "Fixture"])
+@pytest.mark.parametrize("broken", ["_play_rotations", "bot_seeds", "MatchSpec"])
 async def test_a_deal_that_fails_unexpectedly_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broken: str
 ) -> None:
     """Its bots are free again, the ladder plays it to its end later, and the server stops."""
     monkeypatch.setattr(ladder_module, "RETRY_SECONDS", 0.0)
-    sound, failures = getattr(ladder_module, broken), iter(range(3))
+    where = ladder_module.Ladder if broken.startswith("_") else ladder_module
+    sound, failures = getattr(where, broken), iter(range(3))
 
     def failing(*arguments: Any, **named: Any) -> Any:
         if next(failures, None) is not None:
             raise ArithmeticError("unexpected")
         return sound(*arguments, **named)
 
-    monkeypatch.setattr(ladder_module, broken, failing)
+    monkeypatch.setattr(where, broken, failing)
     games = Games()
     async with laddering(tmp_path) as server, playing(server.address, "anna", "ben", games=games):
         await games.more(24)

@@ -7,11 +7,10 @@ from typing import Any, cast
 
 import pytest
 
-from happycity import Config, FailurePolicy, TimeControl
+from happycity import Config, Deal, FailurePolicy, TimeControl
 from happycity_server.places.places import Dispatcher, long_matches
 from happycity_server.places.protocol import Place
-from happycity_tournament.games import Fixture
-from happycity_tournament.play.terms import Terms
+from happycity_tournament.play.match_spec import MatchSpec
 
 
 class Somewhere:
@@ -27,35 +26,33 @@ def dispatcher_of(*places: Somewhere) -> Dispatcher:
     return Dispatcher(lambda: cast("list[Place]", places))
 
 
-def terms(concurrency: int = 2) -> Terms:
-    return Terms(
-        tournament_id=1,
-        game=Config(players=2),
+def game(table: int, rotation: int = 0, bots: tuple[str, ...] = ("anna", "ben"), **fields: Any) -> MatchSpec:
+    return MatchSpec(
+        deal=Deal.shuffle(Config(players=2), seed=table),
+        bots=bots,
+        bot_seeds=(1, 2),
         time=TimeControl(),
         policy=FailurePolicy(),
-        concurrency=concurrency,
+        position=(1, table, rotation),
+        **{"tournament_id": 1, "concurrency": 2, **fields},
     )
-
-
-def fixture(table: int, rotation: int = 0, bots: tuple[str, ...] = ("anna", "ben")) -> Fixture:
-    return Fixture(1, table, rotation, deal_seed=table, bots=bots, bot_seeds=(1, 2))
 
 
 class Games:
     """Games that ask for a place one after the other, and stay there until they are ended."""
 
     def __init__(
-        self, dispatcher: Dispatcher, *fixtures: Fixture, concurrency: int = 2, tournament_id: int = 1
+        self, dispatcher: Dispatcher, *specs: MatchSpec, concurrency: int = 2, tournament_id: int = 1
     ) -> None:
         self._dispatcher = dispatcher
-        self._terms = replace(terms(concurrency), tournament_id=tournament_id)
-        self._over = [asyncio.Event() for _ in fixtures]
-        self.places: list[object] = [None] * len(fixtures)
+        self._specs = [replace(spec, concurrency=concurrency, tournament_id=tournament_id) for spec in specs]
+        self._over = [asyncio.Event() for _ in specs]
+        self.places: list[object] = [None] * len(specs)
         """Where each game is; None for those that wait, or were dropped."""
-        self.tasks = [asyncio.create_task(self._play(*entry)) for entry in enumerate(fixtures)]
+        self.tasks = [asyncio.create_task(self._play(*entry)) for entry in enumerate(self._specs)]
 
-    async def _play(self, number: int, fixture: Fixture) -> None:
-        async with self._dispatcher.placed(fixture, self._terms) as place:
+    async def _play(self, number: int, spec: MatchSpec) -> None:
+        async with self._dispatcher.placed(spec) as place:
             self.places[number] = place
             if place is not None:
                 await self._over[number].wait()
@@ -74,10 +71,10 @@ async def turns() -> None:
 
 
 async def begun(
-    dispatcher: Dispatcher, *fixtures: Fixture, concurrency: int = 2, tournament_id: int = 1
+    dispatcher: Dispatcher, *specs: MatchSpec, concurrency: int = 2, tournament_id: int = 1
 ) -> Games:
     """Let games ask for a place."""
-    games = Games(dispatcher, *fixtures, concurrency=concurrency, tournament_id=tournament_id)
+    games = Games(dispatcher, *specs, concurrency=concurrency, tournament_id=tournament_id)
     await turns()
     return games
 
@@ -85,8 +82,8 @@ async def begun(
 async def test_deals_go_to_the_least_busy_place_as_a_whole() -> None:
     """All rotations of a deal are played at one place, and the next deal at the other one."""
     first, second = Somewhere("anna", "ben"), Somewhere("anna", "ben")
-    fixtures = [fixture(table, rotation) for table in range(2) for rotation in range(2)]
-    games = await begun(dispatcher_of(first, second), *fixtures)
+    specs = [game(table, rotation) for table in range(2) for rotation in range(2)]
+    games = await begun(dispatcher_of(first, second), *specs)
     assert games.places[0] is games.places[1]
     assert games.places[2] is games.places[3]
     assert set(map(id, games.places)) == {id(first), id(second)}
@@ -103,7 +100,7 @@ async def test_deals_go_to_the_least_busy_place_as_a_whole() -> None:
 async def test_only_a_place_with_all_bots_plays_a_game(worker: Somewhere, expected: int | None) -> None:
     """A game is played where all its bots are connected, also if another place is less busy."""
     places = (Somewhere("anna", "ben"), worker)
-    games = await begun(dispatcher_of(*places), fixture(0), fixture(1))
+    games = await begun(dispatcher_of(*places), game(0), game(1))
     if expected is None:
         assert set(map(id, games.places)) == set(map(id, places))
     else:
@@ -113,7 +110,7 @@ async def test_only_a_place_with_all_bots_plays_a_game(worker: Somewhere, expect
 async def test_bot_that_is_away_is_waited_for_at_the_server() -> None:
     """Where no place has all bots, the server knows for how long they may be away."""
     server, worker = Somewhere("anna"), Somewhere("ben")
-    games = await begun(dispatcher_of(server, worker), fixture(0))
+    games = await begun(dispatcher_of(server, worker), game(0))
     assert games.places == [server]
 
 
@@ -121,7 +118,7 @@ async def test_bot_that_is_disqualified_does_not_matter() -> None:
     """A worker without it plays the game, in which its seat is forfeited anyway."""
     server, worker = Somewhere(), Somewhere("anna")
     dispatcher = dispatcher_of(server, worker)
-    async with dispatcher.placed(fixture(0), replace(terms(), disqualified=("ben",))) as place:
+    async with dispatcher.placed(game(0, disqualified=frozenset(("ben",)))) as place:
         assert id(place) == id(worker)
 
 
@@ -129,7 +126,7 @@ async def test_deals_wait_for_room() -> None:
     """A place plays as many games at once as the tournament allows; then the oldest that waits begins."""
     place = Somewhere("anna", "ben")
     dispatcher = dispatcher_of(place)
-    games = await begun(dispatcher, *map(fixture, range(3)), concurrency=1)
+    games = await begun(dispatcher, *map(game, range(3)), concurrency=1)
     assert games.places == [place, None, None]
     await games.end(0)
     assert games.places == [place, place, None]
@@ -142,7 +139,7 @@ async def test_deal_that_waits_begins_at_a_worker_that_joins() -> None:
     """It doesn't wait for room at the place for which it waited before."""
     places = [Somewhere("anna", "ben")]
     dispatcher = Dispatcher(lambda: cast("list[Place]", places))
-    games = await begun(dispatcher, fixture(0), fixture(1), concurrency=1)
+    games = await begun(dispatcher, game(0), game(1), concurrency=1)
     places.append(Somewhere("anna", "ben"))
     dispatcher.reconsider()
     await turns()
@@ -153,17 +150,17 @@ async def test_lost_worker_gets_nothing() -> None:
     """The rest of a deal goes elsewhere when its place is lost."""
     places = [Somewhere(), Somewhere("anna", "ben")]
     dispatcher = Dispatcher(lambda: cast("list[Place]", places))
-    assert (await begun(dispatcher, fixture(0))).places == [places[1]]
+    assert (await begun(dispatcher, game(0))).places == [places[1]]
     del places[1]
-    assert (await begun(dispatcher, fixture(0, rotation=1))).places == places
+    assert (await begun(dispatcher, game(0, rotation=1))).places == places
 
 
 async def test_game_that_is_cancelled_leaves_its_place() -> None:
     """Also between the grant and its next step: else its place would be counted for good."""
     place = Somewhere("anna", "ben")
     dispatcher = dispatcher_of(place)
-    async with dispatcher.placed(fixture(0), terms(1)):
-        games = await begun(dispatcher, fixture(1), fixture(2), concurrency=1)
+    async with dispatcher.placed(game(0, concurrency=1)):
+        games = await begun(dispatcher, game(1), game(2), concurrency=1)
     games.tasks[0].cancel()  # it has been granted the place, and hasn't noticed yet
     await turns()
     assert games.places == [None, place]
@@ -172,8 +169,8 @@ async def test_game_that_is_cancelled_leaves_its_place() -> None:
 async def test_a_tournament_without_room_holds_up_no_other() -> None:
     """Its deals wait longer, but for places that it has filled by itself."""
     dispatcher = dispatcher_of(Somewhere("anna", "ben"))
-    first = await begun(dispatcher, fixture(0), fixture(1), concurrency=1)
-    second = await begun(dispatcher, fixture(0), fixture(1), concurrency=1, tournament_id=2)
+    first = await begun(dispatcher, game(0), game(1), concurrency=1)
+    second = await begun(dispatcher, game(0), game(1), concurrency=1, tournament_id=2)
     await second.end(0)
     assert [None in games.places for games in (first, second)] == [True, False]
     await first.end(0)
@@ -185,7 +182,7 @@ async def test_nothing_is_kept_of_a_tournament_that_has_ended() -> None:
     place = Somewhere("anna", "ben")
     dispatcher = dispatcher_of(place)
     for tournament_id in range(1, 101):
-        async with dispatcher.placed(fixture(0), replace(terms(), tournament_id=tournament_id)):
+        async with dispatcher.placed(game(0, tournament_id=tournament_id)):
             pass
         dispatcher.drop(tournament_id)
     kept = [value for value in vars(dispatcher).values() if isinstance(value, (dict, list))]

@@ -21,7 +21,7 @@ from happycity import Config, VoidReason
 from happycity.tournament.v1beta1 import tournament_service_pb2 as tournament_pb
 from happycity.v1 import match_pb2
 from happycity.v1 import play_service_pb2 as play_pb
-from happycity.wire.match import void_reason_number
+from happycity.wire.enums import enum_number
 from happycity.wire.messages import config_message
 from happycity.worker.v1 import worker_service_pb2 as pb
 from happycity.worker.v1.worker_service_pb2_grpc import WorkerServiceStub
@@ -287,7 +287,8 @@ async def test_game_that_a_worker_voids_is_played_once_more(tmp_path: Path) -> N
             await call.write(pb.WorkRequest(bots=pb.Bots(activity=activity)))
             tournament_id = await begun(channel, "anna", "ben", rounds=1, begin_incomplete=True)
             games = await games_sent(call, 2)
-            voided = [pb.VoidedMatch(match_id=game, reason=void_reason_number(reason)) for game in games]
+            number = enum_number(match_pb2.VoidReason, reason)
+            voided = [pb.VoidedMatch(match_id=game, reason=number) for game in games]
             await call.write(pb.WorkRequest(voided=voided))
             assert await games_sent(call, 2) == [game + 2 for game in games]
             status = await tournaments_at(channel).GetTournament(tournament_id=tournament_id)

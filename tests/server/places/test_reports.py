@@ -28,7 +28,8 @@ from happycity_server.app import Clocks
 from happycity_server.places.protocol import WorkCall
 from happycity_server.places.reports import CLOCK_SECONDS, check_report, counters_of
 from happycity_server.play.counters import Counters
-from happycity_server.play.match import MatchSpec, OpenMatch
+from happycity_server.play.match import OpenMatch
+from happycity_tournament.play.match_spec import MatchSpec
 from happycity_tournament.storage.packing import pack, unpack
 
 NOW = 1e9

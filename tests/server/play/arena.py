@@ -18,7 +18,8 @@ from happycity_server.places.protocol import WorkerService
 from happycity_server.play.clock import FairClock
 from happycity_server.play.limits import SessionLimits
 from happycity_server.play.lobby import SWEEP_SECONDS, Lobby
-from happycity_server.play.match import Match, MatchSpec
+from happycity_server.play.match import Match
+from happycity_tournament.play.match_spec import MatchSpec
 from happycity_tournament.storage.async_store import AsyncStore
 
 DEAL = Deal.shuffle(Config(players=2), seed=11)

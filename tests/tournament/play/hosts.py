@@ -11,9 +11,9 @@ from tests.tournament.games import finished
 from happycity import Ending, VoidReason
 from happycity_tournament.config import TournamentConfig, TournamentState
 from happycity_tournament.games import FinishedGame, Fixture, Position
+from happycity_tournament.play.match_spec import MatchSpec
 from happycity_tournament.play.progress import TournamentStatus, load_unfinished
 from happycity_tournament.play.runner import TournamentRun
-from happycity_tournament.play.terms import Terms
 from happycity_tournament.schedule import schedule_of
 from happycity_tournament.storage.async_store import AsyncStore
 
@@ -82,9 +82,11 @@ class Host:
     async def wait_for_any(self, bots: Sequence[str]) -> None:
         await self.arrival.wait()
 
-    async def play(self, fixture: Fixture, terms: Terms) -> FinishedGame | VoidReason:
-        disqualified = terms.disqualified
-        self.disqualified.setdefault(fixture.position, disqualified)
+    async def play(self, spec: MatchSpec) -> FinishedGame | VoidReason:
+        assert spec.position is not None
+        fixture = Fixture(*spec.position, spec.deal.seed, spec.bots, spec.bot_seeds)
+        disqualified = spec.disqualified
+        self.disqualified.setdefault(fixture.position, tuple(sorted(disqualified)))
         self.attempts[fixture.position] += 1
         if self.room is not None and self.attempts.total() > self.room:
             await self._dropped.wait()
@@ -103,7 +105,7 @@ class Host:
             points=[seat.points for seat in result.seats],
             endings=endings,
             match_id=next(MATCH_IDS),
-            tournament_id=terms.tournament_id,
+            tournament_id=spec.tournament_id,
         )
         await self._store.save(game, "{}")
         self.finished.append(fixture.position)
@@ -118,7 +120,7 @@ class Host:
         self.room = None
         self._dropped.set()
 
-    def drop_long(self, tournament_id: int, seconds: float) -> None:
+    def void_slow_matches(self, tournament_id: int, seconds: float) -> None:
         pass
 
 

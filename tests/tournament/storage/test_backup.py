@@ -10,7 +10,7 @@ from tests.tournament.storage.postgres import Cluster
 from happycity import BotInfo, ConfigError
 from happycity_tournament.games import BotProfile
 from happycity_tournament.storage import backup
-from happycity_tournament.storage.backup import Copied, back_up
+from happycity_tournament.storage.backup import CopyReport, back_up
 from happycity_tournament.storage.database import StoreError
 from happycity_tournament.storage.schema import SCHEMA_VERSION, metadata
 from happycity_tournament.storage.store import Store
@@ -26,7 +26,7 @@ def sqlite(path: Path) -> str:
     return f"sqlite:///{path}"
 
 
-def restore(path: Path, url: str) -> Copied:
+def restore(path: Path, url: str) -> CopyReport:
     return back_up(sqlite(path), Path(url.removeprefix("sqlite:///")), progress=nothing)
 
 

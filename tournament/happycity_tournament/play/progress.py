@@ -8,12 +8,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from happycity import HappyCityError
+from happycity import Deal, HappyCityError
 from happycity.errors import FieldError, suggestion
 from happycity.match import one_line
 from happycity_tournament.config import TournamentConfig, TournamentState
 from happycity_tournament.games import BotProfile, FinishedGame, Fixture, Position, Result
-from happycity_tournament.play.terms import Terms
+from happycity_tournament.play.match_spec import MatchSpec
 from happycity_tournament.ratings.sprt import SprtPoint, SprtState
 from happycity_tournament.recorded_games import in_parts, with_recorded_luck
 from happycity_tournament.schedule import Schedule, SprtSchedule, schedule_of
@@ -62,17 +62,19 @@ class TournamentStatus:
         """How many games there are in all; a test, or rounds until an error, may end with fewer."""
         return self.schedule.total_games
 
-    @property
-    def terms(self) -> Terms:
-        """What its games have in common at present."""
+    def spec_of(self, fixture: Fixture) -> MatchSpec:
+        """Return what is played for a game of the schedule, by those who are disqualified at present."""
         config = self.config
-        return Terms(
-            tournament_id=self.tournament_id,
-            game=config.game,
+        return MatchSpec(
+            deal=Deal.shuffle(config.game, seed=fixture.deal_seed),
+            bots=fixture.bots,
+            bot_seeds=fixture.bot_seeds,
             time=config.time,
             policy=config.policy,
+            tournament_id=self.tournament_id,
+            position=fixture.position,
+            disqualified=frozenset(self.standings.disqualified),
             concurrency=config.concurrency,
-            disqualified=tuple(self.standings.disqualified),
             with_luck=bool(config.luck_evaluator),
         )
 
@@ -127,7 +129,7 @@ class ScheduleChangedError(HappyCityError):
         self.fixture = fixture
 
 
-class Missing:
+class MissingGames:
     """Hands out the games of a tournament that are missing, in the order in which the standings count them.
 
     The schedule must have the results of the games that were played already.
@@ -248,7 +250,7 @@ def resting_state(state: TournamentState) -> TournamentState:
     return TournamentState.INTERRUPTED if state in UNFINISHED else state
 
 
-def load_unfinished(store: Store, tournament_id: int) -> tuple[TournamentStatus, Missing]:
+def load_unfinished(store: Store, tournament_id: int) -> tuple[TournamentStatus, MissingGames]:
     """Return a tournament that is to be continued, and its missing games, from the first one on.
 
     Raises:
@@ -259,7 +261,7 @@ def load_unfinished(store: Store, tournament_id: int) -> tuple[TournamentStatus,
     check_evaluator(status.config)
     # Games that could not be played are tried again, so the remarks about them are no longer true.
     status.remarks.clear()
-    missing = Missing(status)
+    missing = MissingGames(status)
     missing.catch_up(_result_parts(store, status))
     return status, missing
 

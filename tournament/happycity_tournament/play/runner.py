@@ -13,8 +13,8 @@ from happycity import VoidReason
 from happycity.errors import near_name
 from happycity_tournament.config import STOP_SECONDS, TournamentState
 from happycity_tournament.games import FinishedGame, Fixture
-from happycity_tournament.play.progress import Missing, TournamentStatus
-from happycity_tournament.play.terms import Terms
+from happycity_tournament.play.match_spec import MatchSpec
+from happycity_tournament.play.progress import MissingGames, TournamentStatus
 from happycity_tournament.standings.digest import failures
 from happycity_tournament.storage.async_store import AsyncStore
 
@@ -52,7 +52,7 @@ class MatchHost(Protocol):
     async def wait_for_any(self, bots: Sequence[str]) -> None:
         """Wait until one of `bots` is there, however long it takes."""
 
-    async def play(self, fixture: Fixture, terms: Terms) -> FinishedGame | VoidReason:
+    async def play(self, spec: MatchSpec) -> FinishedGame | VoidReason:
         """Play a game to its end and store it, or return why it was voided.
 
         Raises:
@@ -65,7 +65,7 @@ class MatchHost(Protocol):
     def drop_waiting(self, tournament_id: int) -> None:
         """Void the games of a tournament that wait for room at a bot, by `VoidReason.STOPPED`."""
 
-    def drop_long(self, tournament_id: int, seconds: float) -> None:
+    def void_slow_matches(self, tournament_id: int, seconds: float) -> None:
         """Void the running games of a tournament that would take longer, by `VoidReason.STOPPED`."""
 
 
@@ -81,14 +81,14 @@ class TournamentRun:
         *,
         host: MatchHost,
         store: AsyncStore,
-        missing: Missing | None = None,
+        missing: MissingGames | None = None,
     ) -> None:
         """Take a tournament over, with the games to play unless it is a new one."""
         self.status = status
         self._host = host
         self._store = store
         self._resumed = missing is not None
-        self._missing = missing or Missing(status)
+        self._missing = missing or MissingGames(status)
         self._ending: TournamentState | None = None  # how it is to end before its last game
         self._at_once = FIRST_GAMES  # games at each place
         self._called = asyncio.Event()  # to end early
@@ -108,7 +108,7 @@ class TournamentRun:
         if self.status.state.over:
             return
         self._end(TournamentState.STOPPED)
-        drop, tournament_id = self._host.drop_long, self.status.tournament_id
+        drop, tournament_id = self._host.void_slow_matches, self.status.tournament_id
         drop(tournament_id, STOP_SECONDS)
         if self._deadline is None:
             self._deadline = asyncio.get_running_loop().call_later(STOP_SECONDS, drop, tournament_id, 0.0)
@@ -260,7 +260,7 @@ class TournamentRun:
     async def _play(self, fixture: Fixture) -> None:
         """Play a game, and again if it is voided, until it counts; put it back if it is called off."""
         for attempt in range(1, MAX_ATTEMPTS + 1):
-            played = await self._host.play(fixture, self.status.terms)
+            played = await self._host.play(self.status.spec_of(fixture))
             if isinstance(played, FinishedGame):
                 self._count(played)
                 return

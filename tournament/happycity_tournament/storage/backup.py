@@ -22,12 +22,12 @@ from happycity_tournament.storage.schema import SCHEMA_VERSION, metadata
 
 _PAGES_AT_ONCE = 2000
 
-Progress = Callable[[int, int], None]
+PageCounter = Callable[[int, int], None]
 """Called again and again with how many pages are copied, and how many there are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Copied:
+class CopyReport:
     """A copy of a store, which was checked."""
 
     rows: Mapping[str, int]
@@ -37,7 +37,7 @@ class Copied:
     """How long it took."""
 
 
-def back_up(url: str, path: Path, *, progress: Progress) -> Copied:
+def back_up(url: str, path: Path, *, progress: PageCounter) -> CopyReport:
     """Copy a SQLite store, as it is at this moment, into a new file; a server may write to it meanwhile.
 
     The file is there when all of it is, and was checked. A kill leaves at most `<path>.*.partial`. A backup
@@ -56,7 +56,7 @@ def back_up(url: str, path: Path, *, progress: Progress) -> Copied:
             _copy_pages(connection, partial, progress)
         # Not before: as long as the store is read, its write-ahead log grows.
         found = check_store(partial)
-    return Copied(rows=found, schema_version=SCHEMA_VERSION, seconds=time.perf_counter() - started)
+    return CopyReport(rows=found, schema_version=SCHEMA_VERSION, seconds=time.perf_counter() - started)
 
 
 def backup_mark(database: Path) -> Path:
@@ -106,7 +106,7 @@ def _sync(path: Path) -> None:
         os.close(descriptor)
 
 
-def _copy_pages(connection: Connection, partial: Path, progress: Progress) -> None:
+def _copy_pages(connection: Connection, partial: Path, progress: PageCounter) -> None:
     """Copy a SQLite database as the connection's transaction sees it, whatever others write meanwhile."""
     driver = connection.connection.driver_connection
     assert isinstance(driver, sqlite3.Connection)

@@ -16,7 +16,7 @@ ANSWERS_OF_ONE, ANSWERS = 500, 50_000
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class StoredAnswer:
     """What a call that named itself was answered."""
 
     caller: str
@@ -37,15 +37,15 @@ class RequestStore:
     def __init__(self, store: Store) -> None:
         self.store = store
 
-    def find(self, request: str, now: float) -> Answer | None:
+    def find(self, request: str, now: float) -> StoredAnswer | None:
         """Return what a call was answered; None if it wasn't, or too long ago."""
         own = requests.c.request == request, requests.c.at > now - REPEAT_SECONDS
         columns = [column for column in requests.c if column.name != "id"]
         with self.store.reading() as connection:
             row = connection.execute(select(*columns).where(*own)).first()
-        return None if row is None else Answer(*row)
+        return None if row is None else StoredAnswer(*row)
 
-    def keep(self, answer: Answer) -> None:
+    def keep(self, answer: StoredAnswer) -> None:
         """Keep an answer, and forget old ones."""
         ids, is_own = requests.c.id, requests.c.caller == answer.caller
         with self.store.writing() as connection:

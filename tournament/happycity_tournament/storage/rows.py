@@ -74,18 +74,8 @@ def game_row(game: FinishedGame) -> dict[str, Any]:
 
 
 RESULT_COLUMNS = (
-    "id",
-    "tournament_id",
-    "round",
-    "table",
-    "rotation",
-    "deal_seed",
-    "bots",
-    "places",
-    "points",
-    "coins",
-    "endings",
-    "reasons",
+    *("id", "tournament_id", "round", "table", "rotation", "deal_seed"),
+    *("bots", "places", "points", "coins", "endings", "reasons"),
 )
 """The columns of `games` that `results_of` takes, with lists as JSON."""
 
@@ -171,7 +161,7 @@ def problem_columns(problems: Problems) -> dict[str, Any]:
 
 def tournament_of(row: Row[Any]) -> StoredTournament:
     """Read a row of `tournaments`, without the profiles of its bots."""
-    config, state = _json(row.config, {}), state_of(row.state)
+    config, state = _json(row.config, {}), stored_state(row.state)
     return StoredTournament(
         id=row.id,
         request_id=row.request_id,
@@ -194,7 +184,7 @@ def profile_of(row: Row[Any]) -> BotProfile:
     return BotProfile(info, one_line(row.software))
 
 
-def state_of(stored: str) -> TournamentState:
+def stored_state(stored: str) -> TournamentState:
     """Return where a tournament stands, by the column `state`."""
     try:
         return TournamentState(stored)

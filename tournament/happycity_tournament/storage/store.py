@@ -39,7 +39,7 @@ from happycity_tournament.storage.rows import (
     problem_columns,
     profile_of,
     results_of,
-    state_of,
+    stored_state,
     tournament_of,
 )
 from happycity_tournament.storage.schema import (
@@ -242,8 +242,8 @@ class Store(Database):
         query = query.join_from(tournaments, other.id.table, with_same, isouter=True)
         found = dict[int, list[TournamentState]]()
         for row in self._all(query.where(own.id.in_(tournament_ids)), lambda row: row):
-            states = found.setdefault(row.id, [state_of(row.state)])
-            states += [] if row.of_other is None else [state_of(row.of_other)]
+            states = found.setdefault(row.id, [stored_state(row.state)])
+            states += [] if row.of_other is None else [stored_state(row.of_other)]
         return found
 
     def tournaments_of_deals(self, deal_seeds: Collection[int]) -> set[tuple[int, int]]:

@@ -1,0 +1,41 @@
+"""How gRPC calls a service: its methods take the caller and the request, and know nothing of gRPC."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import grpc
+from google.protobuf import descriptor_pool
+from google.protobuf.descriptor import MethodDescriptor
+from google.protobuf.message_factory import GetMessageClass
+
+from happycity_server.access.roles import FULL_NAMES, principal
+
+
+def method_of(path: str) -> MethodDescriptor:
+    """Return what the contract says of a method by its path."""
+    return descriptor_pool.Default().FindMethodByName(path[1:].replace("/", "."))
+
+
+def handlers_of(service: object) -> grpc.GenericRpcHandler:
+    """Return the handlers of all methods that the contract has of a service, for a gRPC server to add."""
+    full_name = FULL_NAMES[type(service).__name__]
+    methods = descriptor_pool.Default().FindServiceByName(full_name).methods
+    handlers = {method.name: _handler(getattr(service, method.name), method) for method in methods}
+    return grpc.method_handlers_generic_handler(full_name, handlers)
+
+
+def _handler(call: Any, method: MethodDescriptor) -> grpc.RpcMethodHandler[Any, Any]:
+    """Have gRPC call a method with the caller that was admitted, in place of gRPC's context."""
+
+    def answer(request: object, _context: object) -> Any:
+        return call(principal(), request)
+
+    make: Callable[..., grpc.RpcMethodHandler[Any, Any]] = grpc.unary_unary_rpc_method_handler
+    if method.client_streaming:
+        make = grpc.stream_unary_rpc_method_handler
+    elif method.server_streaming:
+        make = grpc.unary_stream_rpc_method_handler
+    read, write = GetMessageClass(method.input_type), GetMessageClass(method.output_type)
+    return make(answer, read.FromString, write.SerializeToString)
