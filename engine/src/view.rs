@@ -123,8 +123,9 @@ impl View {
             _ => false,
         };
         let of_kind = |kind| city.iter().filter(|&&number| card(number).kind == kind).count();
-        !city.is_empty()
-            && !(to_buy && city.len() == CITY_SIZE)
+        let has_room = !(to_buy && city.len() == CITY_SIZE);
+        has_room
+            && !city.is_empty()
             && distinct(city.iter().copied())
             && of_kind(CardKind::Market) == 1
             && of_kind(CardKind::Special) <= 1

@@ -60,8 +60,9 @@ impl Worlds {
                 world.piles[deck].push(number);
             });
         }
+        let box_top = pick(self.seen.box_specials(), random);
         if world.config().mode == Mode::Expert {
-            world.box_top = pick(self.seen.box_specials(), random);
+            world.box_top = box_top;
         }
         world.resume();
         world
