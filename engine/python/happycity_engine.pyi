@@ -1,7 +1,7 @@
 """The native engine of Happy City: a model of the game for search and self-play.
 
-Moves are their numbers, `happycity.Move.index`, and cards theirs, `happycity.Card.number`. What is refused raises a
-ValueError and changes nothing.
+Moves are their numbers, `happycity.Move.index`, and cards theirs, `happycity.Card.number`. What is refused
+raises a ValueError and changes nothing.
 """
 
 from typing import Final, Protocol
@@ -83,7 +83,7 @@ class Position:
         """Return the same position without hidden orders: at each draw it awaits a card."""
 
     def closed(self, *, seed: int) -> Position:
-        """Return the same position with every hidden order drawn at random; discarded cards stay where they are."""
+        """Return the same position with every hidden order drawn at random; discarded cards stay."""
 
     @property
     def awaited(self) -> _Seats:
@@ -105,7 +105,7 @@ class Position:
         """Return how the game ends when all play at random; the position itself doesn't change."""
 
     def observation(self, seat: int) -> bytes:
-        """Return the position as a seat sees it, as the 32-bit floats of `happycity_envs.selfplay.Observations`."""
+        """Return the position as a seat sees it: 32-bit floats as in `happycity_envs.selfplay`."""
 
     def mask(self) -> bytes:
         """Return a byte for each move of the game: 1 if it is legal, or else 0."""
@@ -114,7 +114,7 @@ class Worlds:
     """Samples positions that look like a view: what is hidden is drawn at random."""
 
     def __new__(cls, view: bytes, discarded: bytes | None = None) -> Worlds:
-        """Take the bytes of a `happycity.v1.View`, and the numbers of the discarded cards, if they are known."""
+        """Take the bytes of a `happycity.v1.View`, and the numbers of discarded cards if they are known."""
 
     @property
     def fast(self) -> int:
@@ -124,4 +124,4 @@ class Worlds:
         """Draw a world."""
 
     def sample_as_python(self, text: str, count: int) -> list[Position]:
-        """Draw the worlds that `happycity.Game.worlds` yields with `random.Random(text)`; of at most 64 bytes."""
+        """Draw the worlds that `Game.worlds` yields with `random.Random(text)`, 64 bytes at most."""

@@ -17,14 +17,12 @@
 //! | deck, pile | two lists for each of the 3 decks; a deck's top card is last |
 //! | seats | for each: coins in 4 bytes, uses, and the city as a list |
 
-use crate::cards::{card, CardKind};
-use crate::config::{Config, Mode, Scoring, CENTRE_SIZE, MAX_PLAYERS};
+use crate::cards::{card, CARDS};
+use crate::config::{Config, Mode, Scoring, CENTRE_SIZE, CITY_SIZE};
 use crate::error::Error;
 use crate::list::List;
 use crate::position::{Awaited, Phase, Position, DECKS};
-use crate::reshuffles::Reshuffles;
-use crate::view::{SeatView, View};
-use crate::worlds::seen;
+use crate::view::View;
 
 /// The bytes of a position at most.
 pub const MAX_BYTES: usize = 256;
@@ -83,46 +81,45 @@ impl Position {
         let mode = if flags & EXPERT != 0 { Mode::Expert } else { Mode::Family };
         let scoring = if flags & SUM != 0 { Scoring::Sum } else { Scoring::Product };
         let config = Config::new(reader.byte()?, mode, scoring).ok_or(Error::Malformed("players"))?;
-        let (round, seat, phase) = (reader.byte()?, reader.byte()?, phase_of(reader.byte()?.into())?);
-        let (awaited, box_top, sphinx_copy) = (reader.byte()?, reader.byte()?, reader.byte()?);
-        let seed = u64::from_le_bytes(reader.array()?);
-        let mut rebuilt = [0; DECKS];
-        for times in &mut rebuilt {
+        let mut position = Position::empty(config);
+        position.open = flags & OPEN != 0;
+        position.reshuffles.by_contract = flags & BY_CONTRACT != 0;
+        position.round = reader.byte()?;
+        position.seat = reader.byte()?;
+        position.phase = phase_of(reader.byte()?.into())?;
+        position.awaited = match reader.byte()? {
+            0 => Awaited::Nothing,
+            deck @ 1..=3 => Awaited::Deck(deck - 1),
+            4 => Awaited::Box,
+            _ => return Err(Error::Malformed("awaited")),
+        };
+        position.box_top = reader.byte()?;
+        position.sphinx_copy = reader.byte()?;
+        position.reshuffles.seed = u64::from_le_bytes(reader.array()?);
+        for times in &mut position.reshuffles.rebuilt {
             *times = u16::from_le_bytes(reader.array()?);
         }
-        let dwellings = reader.array()?;
-        let (centre, specials) = (reader.list()?, reader.list()?);
-        let (mut decks, mut piles) = ([List::EMPTY; DECKS], [List::EMPTY; DECKS]);
-        for (deck, pile) in decks.iter_mut().zip(&mut piles) {
+        position.dwellings = reader.array()?;
+        position.centre = reader.list()?;
+        position.specials = reader.list()?;
+        for (deck, pile) in position.decks.iter_mut().zip(&mut position.piles) {
             *deck = reader.list()?;
             *pile = reader.list()?;
         }
-        let mut seats = [SeatView::EMPTY; MAX_PLAYERS];
-        for seat in seats.iter_mut().take(config.players()) {
-            seat.coins = i32::from_le_bytes(reader.array()?);
-            seat.uses = reader.byte()?;
-            seat.city = reader.list()?;
+        for seat in 0..config.players() {
+            let (coins, uses) = (i32::from_le_bytes(reader.array()?), reader.byte()?);
+            let city: List<CITY_SIZE> = reader.list()?;
+            for &number in city.iter() {
+                position.cities.add(seat, number);
+            }
+            position.cities.of_mut(seat).coins = coins;
+            position.cities.of_mut(seat).uses = uses;
         }
         if !reader.rest.is_empty() || flags > EXPERT | SUM | OPEN | BY_CONTRACT {
             return Err(Error::Malformed("end"));
         }
-        let sizes = |lists: [List<28>; DECKS]| [lists[0].len(), lists[1].len(), lists[2].len()];
-        let (left, discards) = (sizes(decks), sizes(piles));
-        let view = View { config, round, seat, phase, seats, centre, specials, dwellings, decks: left, discards };
+        let view = position.view();
         view.check()?;
-        let mut position = seen(&view);
-        position.open = flags & OPEN != 0;
-        position.decks = decks;
-        position.piles = piles;
-        position.box_top = box_top;
-        position.sphinx_copy = sphinx_copy;
-        position.reshuffles = Reshuffles { seed, rebuilt, by_contract: flags & BY_CONTRACT != 0 };
-        position.awaited = match awaited {
-            0 => Awaited::Nothing,
-            1..=3 => Awaited::Deck(awaited - 1),
-            4 => Awaited::Box,
-            _ => return Err(Error::Malformed("awaited")),
-        };
         position.check_hidden(&view)?;
         position.go_on()?;
         Ok(position)
@@ -130,35 +127,32 @@ impl Position {
 
     /// Refuses hidden cards that aren't those that a checked view leaves.
     fn check_hidden(&self, view: &View) -> Result<(), Error> {
-        for index in 0..DECKS {
-            let mut hidden = view.hidden_cards(index).ok_or(Error::Impossible("decks"))?;
+        let deck_possible = |index: usize| {
+            let mut hidden = view.hidden_cards(index).unwrap_or(List::EMPTY);
             let (deck, pile) = (&self.decks[index], &self.piles[index]);
-            if !deck.iter().chain(pile.iter()).all(|&number| hidden.remove(number)) {
-                return Err(Error::Impossible("decks"));
-            }
-            if self.open && deck.windows(2).any(|pair| pair[0] > pair[1]) {
-                return Err(Error::Impossible("decks"));
-            }
-        }
+            let sorted = deck.windows(2).all(|pair| pair[0] <= pair[1]);
+            deck.iter().chain(pile.iter()).all(|&number| hidden.remove(number)) && (sorted || !self.open)
+        };
         let with_box = self.config().mode == Mode::Expert && !self.open;
         let box_possible = match self.box_top {
             0 => !with_box,
             special => with_box && self.box_specials().any(|other| other == special),
         };
-        let copied = card(self.sphinx_copy);
-        let copy_possible = self.sphinx_copy == 0
-            || (self.phase == Phase::Over
-                && copied.kind == CardKind::Special
-                && copied.special_set == Some(self.config().mode));
+        let copied = card(self.sphinx_copy).special_set == Some(self.config().mode);
         let awaited_possible = match self.awaited {
             Awaited::Nothing => true,
             Awaited::Deck(index) => {
-                let in_deck = self.decks[index as usize].len();
-                self.open && self.phase == Phase::Draw && self.centre.len() < CENTRE_SIZE && in_deck > 0
+                let draws = self.phase == Phase::Draw && self.centre.len() < CENTRE_SIZE;
+                self.open && draws && !self.decks[index as usize].is_empty()
             }
             Awaited::Box => self.open && self.phase == Phase::Sphinx && self.box_specials().next().is_some(),
         };
-        let checks = [("box", box_possible), ("copied", copy_possible), ("awaited", awaited_possible)];
+        let checks = [
+            ("decks", (0..DECKS).all(deck_possible)),
+            ("box", box_possible),
+            ("copied", self.sphinx_copy == 0 || (self.phase == Phase::Over && copied)),
+            ("awaited", awaited_possible),
+        ];
         match checks.iter().find(|(_, possible)| !possible) {
             Some((part, _)) => Err(Error::Impossible(part)),
             None => Ok(()),
@@ -180,95 +174,118 @@ impl Position {
 }
 
 impl View {
-    /// Reads the contract's message `happycity.v1.View`, whose parts are checked by `Worlds::new`.
+    /// Reads the contract's message `happycity.v1.View`, which `Worlds::new` checks.
     ///
     /// # Errors
     /// `Error::Malformed`: the bytes are not such a message, or too long for any game.
     pub fn from_message(bytes: &[u8]) -> Result<View, Error> {
-        let mut view = View {
-            config: Config::new(2, Mode::Family, Scoring::Product).ok_or(Error::Malformed("config"))?,
-            round: 0,
-            seat: 0,
-            phase: Phase::Over,
-            seats: [SeatView::EMPTY; MAX_PLAYERS],
-            centre: List::EMPTY,
-            specials: List::EMPTY,
-            dwellings: [0; 3],
-            decks: [0; DECKS],
-            discards: [0; DECKS],
-        };
-        let (mut players, mut seats, mut dwellings, mut decks) = (None, 0, 0, 0);
-        let mut reader = Reader { rest: bytes };
-        while let Some((field, value)) = reader.field()? {
+        let mut config = None;
+        each_field(bytes, |field, value| {
+            if field == 9 {
+                config = read_config(value.bytes()?)?;
+            }
+            Ok(())
+        })?;
+        let mut seen = Position::empty(config.ok_or(Error::Malformed("config"))?);
+        let (mut decks, mut discards) = ([0; DECKS], [0; DECKS]);
+        let (mut seats, mut stacks, mut piles) = (0, 0, 0);
+        each_field(bytes, |field, value| {
             match field {
-                1 => view.round = value.small("round")?,
-                2 => view.seat = value.small("seat")?,
-                3 => view.phase = phase_of(value.number("phase")?)?,
+                1 => seen.round = value.small()?,
+                2 => seen.seat = value.small()?,
+                3 => seen.phase = phase_of(value.number()?)?,
                 4 => {
-                    let seat = view.seats.get_mut(seats).ok_or(Error::Malformed("seats"))?;
-                    read_seat(value.message("seats")?, seat)?;
+                    if seats == seen.config().players() {
+                        return Err(Error::Malformed("seats"));
+                    }
+                    read_seat(value.bytes()?, &mut seen, seats)?;
                     seats += 1;
                 }
-                5 => value.add_cards(&mut view.centre, "centre")?,
-                6 => value.add_cards(&mut view.specials, "specials")?,
+                5 => value.add_cards(|number| seen.centre.push(number))?,
+                6 => value.add_cards(|number| seen.specials.push(number))?,
                 7 => {
-                    let stack = view.dwellings.get_mut(dwellings).ok_or(Error::Malformed("dwellings"))?;
-                    let mut fields = value.message("dwellings")?;
-                    while let Some((field, value)) = fields.field()? {
-                        if field == 2 {
-                            *stack = value.small("dwellings")?;
-                        }
-                    }
-                    dwellings += 1;
+                    let [_, left] = numbers_of(value.bytes()?)?;
+                    *seen.dwellings.get_mut(stacks).ok_or(Error::Malformed("dwellings"))? = left;
+                    stacks += 1;
                 }
-                8 if decks < DECKS => {
-                    let mut fields = value.message("decks")?;
-                    while let Some((field, value)) = fields.field()? {
-                        match field {
-                            1 => view.decks[decks] = value.small("decks")?.into(),
-                            2 => view.discards[decks] = value.small("discards")?.into(),
-                            _ => {}
-                        }
-                    }
-                    decks += 1;
+                8 if piles < DECKS => {
+                    let [left, discarded] = numbers_of(value.bytes()?)?;
+                    decks[piles] = left.into();
+                    discards[piles] = discarded.into();
+                    piles += 1;
                 }
-                9 => players = Some(read_config(value.message("config")?)?),
                 _ => {}
             }
-        }
-        view.config = players.ok_or(Error::Malformed("config"))?;
-        let complete = seats == view.config.players() && dwellings == 3 && decks == DECKS;
-        complete.then_some(view).ok_or(Error::Malformed("seats"))
+            Ok(())
+        })?;
+        seen.centre.sort_unstable();
+        let complete = seats == seen.config().players() && stacks == seen.dwellings.len() && piles == DECKS;
+        complete.then_some(View { seen, decks, discards }).ok_or(Error::Malformed("seats"))
     }
 }
 
-fn read_seat(mut fields: Reader<'_>, seat: &mut SeatView) -> Result<(), Error> {
-    while let Some((field, value)) = fields.field()? {
+fn read_seat(bytes: &[u8], seen: &mut Position, seat: usize) -> Result<(), Error> {
+    let (mut coins, mut uses) = (0, 0);
+    each_field(bytes, |field, value| {
         match field {
-            1 => seat.coins = value.number("coins")?.min(i32::MAX as u64) as i32,
-            3 => value.add_cards(&mut seat.city, "city")?,
-            4 => seat.uses = value.small("uses")?,
+            1 => coins = value.number()?.min(i32::MAX as u64) as i32,
+            3 => value.add_cards(|number| seen.cities.add(seat, number))?,
+            4 => uses = value.small()?,
             _ => {}
         }
-    }
+        Ok(())
+    })?;
+    seen.cities.of_mut(seat).coins = coins;
+    seen.cities.of_mut(seat).uses = uses;
     Ok(())
 }
 
-fn read_config(mut fields: Reader<'_>) -> Result<Config, Error> {
+fn read_config(bytes: &[u8]) -> Result<Option<Config>, Error> {
     let (mut players, mut mode, mut scoring) = (0, None, None);
-    while let Some((field, value)) = fields.field()? {
-        let number = value.number("config")?;
-        match (field, number) {
-            (1, _) => players = value.small("players")?,
+    each_field(bytes, |field, value| {
+        match (field, value.number()?) {
+            (1, _) => players = value.small()?,
             (2, 1) => mode = Some(Mode::Family),
             (2, 2) => mode = Some(Mode::Expert),
             (3, 1) => scoring = Some(Scoring::Product),
             (3, 2) => scoring = Some(Scoring::Sum),
             _ => {}
         }
+        Ok(())
+    })?;
+    Ok(mode.and_then(|mode| Config::new(players, mode, scoring?)))
+}
+
+/// Reads a message of two small numbers.
+fn numbers_of(bytes: &[u8]) -> Result<[u8; 2], Error> {
+    let mut numbers = [0; 2];
+    each_field(bytes, |field, value| {
+        if let 1 | 2 = field {
+            numbers[field as usize - 1] = value.small()?;
+        }
+        Ok(())
+    })?;
+    Ok(numbers)
+}
+
+/// Calls `read` with the number and value of each field of a message.
+fn each_field<'a>(bytes: &'a [u8], mut read: impl FnMut(u64, Value<'a>) -> Result<(), Error>) -> Result<(), Error> {
+    let mut reader = Reader { rest: bytes };
+    while !reader.rest.is_empty() {
+        let tag = reader.varint()?;
+        let value = match tag & 7 {
+            0 => Value::Number(reader.varint()?),
+            1 => Value::Bytes(reader.take(8)?),
+            2 => {
+                let count = reader.varint()?.min(bytes.len() as u64 + 1) as usize;
+                Value::Bytes(reader.take(count)?)
+            }
+            5 => Value::Bytes(reader.take(4)?),
+            _ => return Err(Error::Malformed("field")),
+        };
+        read(tag >> 3, value)?;
     }
-    let config = mode.and_then(|mode| Config::new(players, mode, scoring?));
-    config.ok_or(Error::Malformed("config"))
+    Ok(())
 }
 
 fn phase_of(number: u64) -> Result<Phase, Error> {
@@ -339,7 +356,9 @@ impl<'a> Reader<'a> {
 
     fn list<const N: usize>(&mut self) -> Result<List<N>, Error> {
         let count = self.byte()?.into();
-        List::from_slice(self.take(count)?).ok_or(Error::Malformed("list"))
+        let cards = self.take(count)?;
+        let all = count <= N && cards.iter().all(|&number| is_card(number.into()));
+        all.then(|| cards.iter().copied().collect()).ok_or(Error::Malformed("cards"))
     }
 
     /// Reads a number of the protobuf encoding: seven bits a byte, the lowest first.
@@ -354,66 +373,46 @@ impl<'a> Reader<'a> {
         }
         Err(Error::Malformed("number"))
     }
-
-    /// Reads the next field of a message: its number and value.
-    fn field(&mut self) -> Result<Option<(u64, Value<'a>)>, Error> {
-        if self.rest.is_empty() {
-            return Ok(None);
-        }
-        let tag = self.varint()?;
-        let value = match tag & 7 {
-            0 => Value::Number(self.varint()?),
-            1 => Value::Bytes(self.take(8)?),
-            2 => {
-                let count = self.varint()?.min(usize::MAX as u64) as usize;
-                Value::Bytes(self.take(count)?)
-            }
-            5 => Value::Bytes(self.take(4)?),
-            _ => return Err(Error::Malformed("field")),
-        };
-        Ok(Some((tag >> 3, value)))
-    }
 }
 
 impl<'a> Value<'a> {
-    fn number(self, part: &'static str) -> Result<u64, Error> {
+    fn number(self) -> Result<u64, Error> {
         match self {
             Value::Number(number) => Ok(number),
-            Value::Bytes(_) => Err(Error::Malformed(part)),
+            Value::Bytes(_) => Err(Error::Malformed("number")),
         }
     }
 
-    fn small(self, part: &'static str) -> Result<u8, Error> {
-        let number = self.number(part)?;
-        if number < 256 {
-            Ok(number as u8)
-        } else {
-            Err(Error::Malformed(part))
-        }
+    fn small(self) -> Result<u8, Error> {
+        u8::try_from(self.number()?).map_err(|_| Error::Malformed("number"))
     }
 
-    fn message(self, part: &'static str) -> Result<Reader<'a>, Error> {
+    fn bytes(self) -> Result<&'a [u8], Error> {
         match self {
-            Value::Bytes(rest) => Ok(Reader { rest }),
-            Value::Number(_) => Err(Error::Malformed(part)),
+            Value::Bytes(bytes) => Ok(bytes),
+            Value::Number(_) => Err(Error::Malformed("message")),
         }
     }
 
-    /// Adds cards of a repeated field, which are packed or come one by one.
-    fn add_cards<const N: usize>(self, list: &mut List<N>, part: &'static str) -> Result<(), Error> {
-        let mut add = |number| {
-            let fits = number < 256 && list.push(number as u8);
-            fits.then_some(()).ok_or(Error::Malformed(part))
+    /// Adds cards of a repeated field, which are packed or come one by one, as long as there is room.
+    fn add_cards(self, mut add: impl FnMut(u8) -> bool) -> Result<(), Error> {
+        let mut checked = |number| {
+            let added = is_card(number) && add(number as u8);
+            added.then_some(()).ok_or(Error::Malformed("cards"))
         };
         match self {
-            Value::Number(number) => add(number),
+            Value::Number(number) => checked(number),
             Value::Bytes(rest) => {
                 let mut reader = Reader { rest };
                 while !reader.rest.is_empty() {
-                    add(reader.varint()?)?;
+                    checked(reader.varint()?)?;
                 }
                 Ok(())
             }
         }
     }
+}
+
+fn is_card(number: u64) -> bool {
+    (1..CARDS.len() as u64).contains(&number)
 }

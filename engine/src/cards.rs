@@ -51,6 +51,8 @@ pub struct Card {
     pub special_set: Option<Mode>,
     /// For a special: how many cards of each colour a city must show (article 3.10).
     pub condition: [u8; COLOURS],
+    /// Income, and coins once, that it usually brings, as the quick policy estimates them.
+    pub usual_coins: (f64, f64),
     /// What it does beyond its printed values (chapter 6).
     pub effect: Effect,
 }
@@ -68,6 +70,7 @@ pub const NO_CARD: Card = Card {
     hearts: 0,
     special_set: None,
     condition: [0; COLOURS],
+    usual_coins: (0.0, 0.0),
     effect: Effect::None,
 };
 

@@ -152,13 +152,13 @@ impl Cities {
         incomes
     }
 
-    /// Puts a card on the next free position of a city (articles 3.7, 3.9, 3.10).
-    pub fn add(&mut self, seat: usize, number: u8) {
+    /// Puts a card on the next free position of a city, and says whether there was one (articles 3.7, 3.9, 3.10).
+    pub fn add(&mut self, seat: usize, number: u8) -> bool {
         let added = card(number);
         let city = self.of_mut(seat);
         let position = city.cards.len() as u8;
         if !city.cards.push(number) {
-            return;
+            return false;
         }
         city.owned |= 1 << number;
         city.colours.add(added.colour);
@@ -171,6 +171,7 @@ impl Cities {
             city.uses = added.effect.uses();
             self.effects |= added.effect != Effect::None;
         }
+        true
     }
 
     /// Takes the last card, which is not a special, out of a city.

@@ -6,7 +6,7 @@ use crate::cards::{deck_cards, specials_of};
 use crate::config::Config;
 use crate::error::Error;
 use crate::list::List;
-use crate::position::{DECKS, DECK_SIZE, MAX_SPECIALS};
+use crate::position::{DECKS, DECK_SIZE, MAX_SET, MAX_SPECIALS};
 use crate::random::{PythonRandom, Random};
 use crate::reshuffles::Text;
 
@@ -32,18 +32,18 @@ impl Deal {
         let mut random = PythonRandom::of_text(text.as_bytes());
         let mut decks = [List::EMPTY; DECKS];
         for (number, deck) in (1..).zip(decks.iter_mut()) {
-            *deck = all_of(deck_cards(number));
+            *deck = deck_cards(number).collect();
             random.shuffle(deck);
             deck.reverse();
         }
-        let mut set = all_of::<64>(specials_of(config.mode));
+        let mut set: List<MAX_SET> = specials_of(config.mode).collect();
         random.shuffle(&mut set);
         let (specials, rest) = set.split_at(config.players() + 2);
         Deal {
             config,
             seed,
             decks,
-            specials: all_of(specials.iter().copied()),
+            specials: specials.iter().copied().collect(),
             box_top: rest.first().copied().unwrap_or(0),
         }
     }
@@ -54,37 +54,30 @@ impl Deal {
     /// `Error::Impossible`: a deck or the specials lack a card or have one too many.
     pub fn new(config: Config, seed: u64, decks: [&[u8]; DECKS], specials: [&[u8]; 2]) -> Result<Deal, Error> {
         let [table, in_box] = specials;
+        let set: List<MAX_SET> = specials_of(config.mode).collect();
+        if table.len() != config.players() + 2 || !same_cards(table.iter().chain(in_box), &set) {
+            return Err(Error::Impossible("specials"));
+        }
         let mut deal = Deal {
             config,
             seed,
             decks: [List::EMPTY; DECKS],
-            specials: List::from_slice(table).ok_or(Error::Impossible("specials"))?,
+            specials: table.iter().copied().collect(),
             box_top: in_box.first().copied().unwrap_or(0),
         };
         for (number, (deck, cards)) in (1..).zip(deal.decks.iter_mut().zip(decks)) {
-            *deck = List::from_slice(cards).ok_or(Error::Impossible("decks"))?;
-            let mut sorted = *deck;
-            sorted.sort_unstable();
-            if sorted != all_of(deck_cards(number)) {
+            *deck = deck_cards(number).collect();
+            if !same_cards(cards.iter(), deck) {
                 return Err(Error::Impossible("decks"));
             }
-            deck.reverse();
-        }
-        let mut set = List::<64>::EMPTY;
-        let fits = table.iter().chain(in_box).all(|&special| set.push(special));
-        set.sort_unstable();
-        if !fits || table.len() != config.players() + 2 || set != all_of(specials_of(config.mode)) {
-            return Err(Error::Impossible("specials"));
+            *deck = cards.iter().rev().copied().collect();
         }
         Ok(deal)
     }
 }
 
-/// Collects cards in a list that has room for them.
-pub(crate) fn all_of<const N: usize>(cards: impl Iterator<Item = u8>) -> List<N> {
-    let mut list = List::EMPTY;
-    cards.for_each(|number| {
-        list.push(number);
-    });
-    list
+/// Whether cards in any order are exactly those of a list.
+fn same_cards<'a, const N: usize>(mut cards: impl Iterator<Item = &'a u8>, list: &List<N>) -> bool {
+    let mut left = *list;
+    cards.all(|&number| left.remove(number)) && left.is_empty()
 }

@@ -54,11 +54,14 @@ impl<const N: usize> List<N> {
             }
         }
     }
+}
 
-    /// Returns a list of the items of `slice`, if there is room for them.
-    pub fn from_slice(slice: &[u8]) -> Option<Self> {
+/// Collects what there is room for.
+impl<const N: usize> FromIterator<u8> for List<N> {
+    fn from_iter<I: IntoIterator<Item = u8>>(items: I) -> Self {
         let mut list = Self::EMPTY;
-        slice.iter().all(|&item| list.push(item)).then_some(list)
+        items.into_iter().all(|item| list.push(item));
+        list
     }
 }
 

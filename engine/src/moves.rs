@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use crate::cards::{card, Colour, BUILDINGS, DWELLINGS, FIRST_DWELLING, FIRST_SPECIAL, HAPPY_MARKET, SPECIALS};
+use crate::cards::{card, BUILDINGS, DWELLINGS, FIRST_DWELLING, FIRST_SPECIAL, HAPPY_MARKET, SPECIALS};
 use crate::config::MAX_PLAYERS;
 
 /// One choice of a player, distinguished by card and not by slot (article 5.2): a number below `MOVE_COUNT`,
@@ -63,6 +63,10 @@ impl Move {
         self.0 as usize
     }
 
+    pub(crate) fn byte(self) -> u8 {
+        self.0
+    }
+
     // Those below take numbers of cards of the right kind, which only this crate has.
 
     pub(crate) fn discard(building: u8) -> Move {
@@ -85,8 +89,8 @@ impl Move {
         Move(TAKE + special - FIRST_SPECIAL)
     }
 
-    pub(crate) fn market(colour: Colour) -> Move {
-        Move(MARKET + colour as u8 - 1)
+    pub(crate) fn market(market: u8) -> Move {
+        Move(MARKET + market - HAPPY_MARKET - 1)
     }
 
     pub(crate) fn copy(seat: usize) -> Move {

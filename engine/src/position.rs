@@ -1,5 +1,8 @@
 //! The rules engine: a game of Happy City from the deal to the outcome (chapters 2 to 5).
 
+use core::iter::once;
+use core::mem::replace;
+
 use crate::cards::{card, specials_of, CardKind, COLOURS, DWELLINGS, FIRST_DWELLING, HAPPY_MARKET};
 use crate::cities::{BySeat, Cities, Score};
 use crate::config::{Config, Mode, CENTRE_SIZE, CITY_SIZE, LAST_ROUND, MAX_PLAYERS};
@@ -17,6 +20,8 @@ pub const DECKS: usize = 3;
 pub const DECK_SIZE: usize = 28;
 /// Specials on the table at most: players + 2 (article 2.4).
 pub const MAX_SPECIALS: usize = MAX_PLAYERS + 2;
+/// Specials of a mode's set at most.
+pub const MAX_SET: usize = 37;
 /// Legal moves at most: coin, the centre and the dwellings; or decline and the specials.
 pub const MAX_MOVES: usize = MAX_SPECIALS + 1;
 
@@ -87,31 +92,42 @@ impl Position {
     /// Sets the table (chapter 2) and plays up to the first decision.
     pub fn new(deal: &Deal) -> Position {
         let players = deal.config.players();
-        let mut position = Position {
-            cities: Cities::new(deal.config),
+        let mut position = Position::empty(deal.config);
+        position.specials = deal.specials;
+        position.decks = deal.decks;
+        position.reshuffles = Reshuffles::by_contract(deal.seed);
+        if deal.config.mode == Mode::Expert {
+            position.box_top = deal.box_top;
+            position.seat = players as u8 - 1;
+            position.market_step();
+        } else {
+            for seat in 0..players {
+                position.cities.add(seat, HAPPY_MARKET);
+            }
+            position.start_round();
+        }
+        position
+    }
+
+    /// A table on which nothing lies but the dwellings.
+    pub(crate) fn empty(config: Config) -> Position {
+        Position {
+            cities: Cities::new(config),
             centre: List::EMPTY,
-            specials: deal.specials,
-            dwellings: [players as u8 - 1; DWELLINGS],
+            specials: List::EMPTY,
+            dwellings: [config.players() as u8 - 1; DWELLINGS],
             round: 0,
             seat: 0,
             phase: Phase::Discard,
             awaited: Awaited::Nothing,
             open: false,
-            decks: deal.decks,
+            decks: [List::EMPTY; DECKS],
             piles: [List::EMPTY; DECKS],
-            box_top: if deal.config.mode == Mode::Expert { deal.box_top } else { 0 },
+            box_top: 0,
             sphinx_copy: 0,
-            reshuffles: Reshuffles::by_contract(deal.seed),
+            reshuffles: Reshuffles::fast(0),
             legal: List::EMPTY,
-        };
-        if deal.config.mode == Mode::Expert {
-            position.seat = players as u8 - 1;
-            position.market_step();
-        } else {
-            (0..players).for_each(|seat| position.cities.add(seat, HAPPY_MARKET));
-            position.start_round();
         }
-        position
     }
 
     /// The kind of game.
@@ -137,7 +153,7 @@ impl Position {
 
     /// Whether a move is legal.
     pub fn is_legal(&self, chosen: Move) -> bool {
-        self.legal.contains(&(chosen.index() as u8))
+        self.legal.contains(&chosen.byte())
     }
 
     /// Cards left in decks 1, 2 and 3.
@@ -247,25 +263,19 @@ impl Position {
         closed.reshuffles = random.reshuffles();
         closed.decks.iter_mut().for_each(|deck| random.shuffle(deck));
         if closed.config().mode == Mode::Expert {
-            closed.box_top = pick(closed.box_specials(), random);
+            closed.box_top = closed.draw_box_top(random);
         }
         Ok(closed)
     }
 
     /// The cards of which an open position awaits one, each as likely as the others: in table order, and a card of
     /// which two are left is there twice.
-    pub fn awaited_cards(&self) -> List<64> {
-        let mut cards = List::EMPTY;
+    pub fn awaited_cards(&self) -> List<MAX_SET> {
         match self.awaited {
-            Awaited::Nothing => {}
-            Awaited::Deck(index) => self.decks[index as usize].iter().for_each(|&number| {
-                cards.push(number);
-            }),
-            Awaited::Box => self.box_specials().for_each(|number| {
-                cards.push(number);
-            }),
+            Awaited::Nothing => List::EMPTY,
+            Awaited::Deck(index) => self.decks[index as usize].iter().copied().collect(),
+            Awaited::Box => self.box_specials().collect(),
         }
-        cards
     }
 
     /// Lets the card that an open position awaits be this one, then plays on to the next card or decision.
@@ -293,6 +303,13 @@ impl Position {
         specials_of(self.config().mode).filter(move |&special| !self.specials.contains(&special) && !owned(special))
     }
 
+    /// Shuffles the box, and returns its first special.
+    pub(crate) fn draw_box_top<R: Random>(&self, random: &mut R) -> u8 {
+        let mut in_box: List<MAX_SET> = self.box_specials().collect();
+        random.shuffle(&mut in_box);
+        in_box.first().copied().unwrap_or(0)
+    }
+
     /// Goes on from the step that waits, which lists its moves.
     pub(crate) fn resume(&mut self) {
         match self.phase {
@@ -318,15 +335,9 @@ impl Position {
 
     /// Lists the coloured Happy Markets that no seat has drafted yet (article 2.7).
     fn market_step(&mut self) {
-        let mut moves = List::EMPTY;
-        for colour in 1..=COLOURS as u8 {
-            let market = HAPPY_MARKET + colour;
-            if let (Some(colour), true) = (card(market).colour, self.cities.all().iter().all(|city| !city.owns(market)))
-            {
-                moves.push(Move::market(colour).index() as u8);
-            }
-        }
-        self.choose(Phase::Market, moves);
+        let drafted = |market: u8| self.cities.all().iter().any(|city| city.owns(market));
+        let markets = (HAPPY_MARKET + 1..).take(COLOURS).filter(|&market| !drafted(market));
+        self.choose(Phase::Market, markets.map(Move::market).map(Move::byte).collect());
     }
 
     fn play_market(&mut self, market: u8) {
@@ -389,15 +400,17 @@ impl Position {
         }
     }
 
-    /// Lists keep, then the distinct cards of the centre, which are in table order (article 3.3).
+    /// Lists keep, then the distinct cards of the centre (article 3.3).
     fn discard_step(&mut self) {
-        let mut moves = List::EMPTY;
-        moves.push(Move::KEEP.index() as u8);
-        let mut before = 0;
-        for &number in self.centre.iter().filter(|&&number| core::mem::replace(&mut before, number) != number) {
-            moves.push(Move::discard(number).index() as u8);
-        }
+        let discards = self.distinct_in_centre().map(Move::discard);
+        let moves = once(Move::KEEP).chain(discards).map(Move::byte).collect();
         self.choose(Phase::Discard, moves);
+    }
+
+    fn distinct_in_centre(&self) -> impl Iterator<Item = u8> + '_ {
+        // The centre is in table order.
+        let mut before = 0;
+        self.centre.iter().copied().filter(move |&number| replace(&mut before, number) != number)
     }
 
     fn play_discard(&mut self, building: u8) {
@@ -415,12 +428,9 @@ impl Position {
         if self.centre.len() >= CENTRE_SIZE {
             return self.buy_step();
         }
-        let mut moves = List::EMPTY;
-        for deck in 0..DECKS {
-            if !self.decks[deck].is_empty() || !self.piles[deck].is_empty() {
-                moves.push(Move::draw(deck as u8 + 1).index() as u8);
-            }
-        }
+        let has_cards = |&deck: &usize| !self.decks[deck].is_empty() || !self.piles[deck].is_empty();
+        let moves: List<MAX_MOVES> =
+            (0..DECKS).filter(has_cards).map(|deck| Move::draw(deck as u8 + 1).byte()).collect();
         if moves.is_empty() {
             return self.buy_step();
         }
@@ -445,7 +455,7 @@ impl Position {
 
     /// Shuffles a discard pile, sorted in table order, into a new deck (articles 3.5, 5.5).
     fn rebuild(&mut self, index: usize) {
-        let mut cards = core::mem::replace(&mut self.piles[index], List::EMPTY);
+        let mut cards = replace(&mut self.piles[index], List::EMPTY);
         cards.sort_unstable();
         if !self.open {
             self.reshuffles.shuffle(index, &mut cards);
@@ -458,19 +468,10 @@ impl Position {
     fn buy_step(&mut self) {
         let city = self.cities.of(self.seat as usize);
         let for_sale = |number: u8| !city.owns(number) && city.price(card(number)) <= city.coins;
-        let mut moves = List::EMPTY;
-        moves.push(Move::COIN.index() as u8);
-        let mut before = 0;
-        for &number in self.centre.iter() {
-            if core::mem::replace(&mut before, number) != number && for_sale(number) {
-                moves.push(Move::build(number).index() as u8);
-            }
-        }
-        for (number, &left) in (FIRST_DWELLING..).zip(&self.dwellings) {
-            if left > 0 && for_sale(number) {
-                moves.push(Move::dwell(number).index() as u8);
-            }
-        }
+        let builds = self.distinct_in_centre().filter(|&number| for_sale(number)).map(Move::build);
+        let left = |number: u8| self.dwellings[(number - FIRST_DWELLING) as usize] > 0;
+        let dwellings = (FIRST_DWELLING..).take(DWELLINGS).filter(|&number| left(number) && for_sale(number));
+        let moves = once(Move::COIN).chain(builds).chain(dwellings.map(Move::dwell)).map(Move::byte).collect();
         self.choose(Phase::Buy, moves);
     }
 
@@ -492,16 +493,13 @@ impl Position {
     /// Lists decline, then the specials whose condition the city meets (articles 3.10, 3.11).
     fn special_step(&mut self) {
         let city = self.cities.of(self.seat as usize);
-        let mut moves = List::EMPTY;
-        moves.push(Move::DECLINE.index() as u8);
-        if city.special_at.is_none() {
-            let full = city.cards.len() == CITY_SIZE;
-            for &special in self.specials.iter() {
-                if city.colours.meet(special) && (!full || card(special).effect.replaces_last()) {
-                    moves.push(Move::take(special).index() as u8);
-                }
-            }
-        }
+        let full = city.cards.len() == CITY_SIZE;
+        let may_take = |&special: &u8| {
+            let fits = !full || card(special).effect.replaces_last();
+            city.special_at.is_none() && city.colours.meet(special) && fits
+        };
+        let takes = self.specials.iter().copied().filter(may_take).map(Move::take);
+        let moves = once(Move::DECLINE).chain(takes).map(Move::byte).collect();
         self.choose(Phase::Special, moves);
     }
 
@@ -535,11 +533,9 @@ impl Position {
             None => return self.end(),
         };
         self.seat = chooser as u8;
-        let mut moves = List::EMPTY;
-        moves.push(Move::COPY_BOX.index() as u8);
-        for other in self.config().opponents(chooser).filter(|&seat| self.cities.of(seat).special_at.is_some()) {
-            moves.push(Move::copy(other).index() as u8);
-        }
+        let with_special = |&seat: &usize| self.cities.of(seat).special_at.is_some();
+        let copies = self.config().opponents(chooser).filter(with_special).map(Move::copy);
+        let moves = once(Move::COPY_BOX).chain(copies).map(Move::byte).collect();
         self.choose(Phase::Sphinx, moves);
     }
 
@@ -564,14 +560,4 @@ impl Position {
             }
         }
     }
-}
-
-/// Picks one of some cards at random.
-pub(crate) fn pick<R: Random>(cards: impl Iterator<Item = u8>, random: &mut R) -> u8 {
-    let mut list = List::<64>::EMPTY;
-    cards.for_each(|number| {
-        list.push(number);
-    });
-    random.shuffle(&mut list);
-    list.first().copied().unwrap_or(0)
 }

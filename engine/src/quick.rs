@@ -1,16 +1,14 @@
 //! The quick policy of the Python package `happycity_evaluation.quick`: it plays sampled worlds to their ends, all
 //! seats by one cheap rule. Numbers are computed in the same order, so that choices are the same.
 
-use crate::cards::{card, Card, FIRST_SPECIAL};
+use crate::cards::{card, Card};
 use crate::cities::Cities;
 use crate::config::{Scoring, CITY_SIZE, MAX_PLAYERS};
 use crate::effects::Effect;
 use crate::error::Error;
 use crate::moves::{Move, MoveKind};
 use crate::position::{Outcome, Phase, Position};
-use crate::quick_table::USUAL_COINS;
 use crate::random::Random;
-use crate::view::View;
 
 /// The purse from which deck 2 is drawn in a playout.
 const FAIR_PURSE: i32 = 4;
@@ -23,19 +21,6 @@ const COIN_LEFT: f64 = 0.02;
 
 /// Which seats never take a coin when they can buy.
 pub type Fast = [bool; MAX_PLAYERS];
-
-/// Returns which rivals of the acting seat have bought a card in every turn so far: they will continue to, which ends
-/// the game earlier than a seat that waits for a good card expects.
-pub fn fast_builders(view: &View) -> Fast {
-    let mut fast = [false; MAX_PLAYERS];
-    for (seat, shown) in view.players().iter().enumerate() {
-        let own = view.seat as usize;
-        let bought = |number: u8| card(number).cost > 0 || card(number).effect.replaces_last();
-        let bought = shown.city.iter().filter(|&&number| bought(number)).count();
-        fast[seat] = seat != own && bought + usize::from(seat > own) >= view.round as usize;
-    }
-    fast
-}
 
 /// Returns how far ahead of its rivals a seat ended, from -1 to 1: the places decide a game, but the distance says how
 /// safe a place is.
@@ -56,6 +41,18 @@ pub fn success(outcome: &Outcome, players: usize, seat: usize) -> f64 {
 }
 
 impl Position {
+    /// Returns which rivals of the acting seat have bought a card in every turn so far: they will continue to, which
+    /// ends the game earlier than a seat that waits for a good card expects.
+    pub fn fast_builders(&self) -> Fast {
+        let own = self.seat as usize;
+        core::array::from_fn(|seat| {
+            let bought = |&&number: &&u8| card(number).cost > 0 || card(number).effect.replaces_last();
+            let bought = self.cities.of(seat).cards.iter().filter(bought).count();
+            let rival = seat != own && seat < self.config().players();
+            rival && bought + usize::from(seat > own) >= self.round as usize
+        })
+    }
+
     /// Plays to the end by the quick policy, which leaves nothing to chance.
     ///
     /// # Errors
@@ -210,7 +207,7 @@ struct Value {
 /// Estimates what a special adds to a city: what its effect gives now, and coins as they usually are.
 fn estimate(cities: &Cities, seat: usize, number: u8) -> Value {
     let special = card(number);
-    let (usual_income, coins) = USUAL_COINS[(number - FIRST_SPECIAL) as usize];
+    let (usual_income, coins) = special.usual_coins;
     let city = &cities.of(seat).cards;
     let position = city.len();
     let (inhabitants, hearts) = special.effect.symbols(cities, seat, position);

@@ -1,82 +1,46 @@
-//! What the table may know (chapter 7), and whether any game can look like it.
+//! What the table may know (chapter 7), whether any game can look like it, and worlds that do.
 
-use crate::cards::{card, deck_cards, CardKind, CARDS, DWELLINGS, FIRST_DWELLING, HAPPY_MARKET};
-use crate::config::{Config, Mode, CENTRE_SIZE, CITY_SIZE, LAST_ROUND, MAX_PLAYERS};
-use crate::deal::all_of;
+use crate::cards::{card, deck_cards, CardKind, FIRST_DWELLING, HAPPY_MARKET};
+use crate::cities::City;
+use crate::config::{Mode, CITY_SIZE, LAST_ROUND};
 use crate::effects::Effect;
 use crate::error::Error;
 use crate::list::List;
-use crate::position::{Phase, Position, DECKS, DECK_SIZE, MAX_SPECIALS};
+use crate::position::{Awaited, Phase, Position, DECKS, DECK_SIZE};
+use crate::random::Random;
+use crate::reshuffles::Reshuffles;
 
 /// The public state of a game at a decision, complete enough to go on playing from it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub struct View {
-    pub config: Config,
-    pub round: u8,
-    /// Whose decision it is.
-    pub seat: u8,
-    pub phase: Phase,
-    /// What each seat has; entries of seats that aren't at the table are empty.
-    pub seats: [SeatView; MAX_PLAYERS],
-    /// Buildings face up in the centre, in table order.
-    pub centre: List<CENTRE_SIZE>,
-    /// Specials that can still be taken.
-    pub specials: List<MAX_SPECIALS>,
-    /// Cards left in the stacks of dwellings.
-    pub dwellings: [u8; DWELLINGS],
+    /// What is in sight: decks and piles of this position are empty, and no moves are listed.
+    pub seen: Position,
     /// Cards left in decks 1, 2 and 3.
     pub decks: [usize; DECKS],
     /// Cards in the discard piles of decks 1, 2 and 3.
     pub discards: [usize; DECKS],
 }
 
-/// What one seat has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SeatView {
-    pub coins: i32,
-    /// How often the effect of the city's special will still apply, if that is limited; else 0.
-    pub uses: u8,
-    pub city: List<CITY_SIZE>,
-}
-
-impl SeatView {
-    /// A seat without anything.
-    pub const EMPTY: SeatView = SeatView { coins: 0, uses: 0, city: List::EMPTY };
-
-    /// The special of the city.
-    fn special(&self) -> Option<u8> {
-        self.city.iter().copied().find(|&number| card(number).kind == CardKind::Special)
-    }
-
-    fn effect(&self) -> Effect {
-        self.special().map_or(Effect::None, |special| card(special).effect)
-    }
-}
-
 /// More coins than any game brings; sums of what no game brings must not overflow.
 const MOST_COINS: i32 = 1_000_000;
 
 impl View {
-    /// The seats at the table.
-    pub fn players(&self) -> &[SeatView] {
-        &self.seats[..self.config.players()]
-    }
-
-    /// Refuses a view that no game can look like.
-    ///
-    /// # Errors
-    /// `Error::Impossible` with the first part that is impossible.
-    pub fn check(&self) -> Result<(), Error> {
+    /// Refuses a view that no game can look like, with the first part that is impossible.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        let seen = &self.seen;
+        let coins = |city: &City| (0..=MOST_COINS).contains(&city.coins);
+        let special = |city: &City| city.special().map_or(Effect::None, |special| card(special).effect);
+        let uses = |city: &City| city.uses <= special(city).uses();
+        let over = seen.phase == Phase::Over;
         let checks = [
-            ("cards", self.cards_possible()),
-            ("seat", self.seat_possible()),
+            ("seat", (seen.seat as usize) < seen.config().players() && (!over || seen.seat == 0)),
             ("cities", self.cities_possible()),
-            ("round", self.round <= LAST_ROUND && (self.round == 0) == (self.phase == Phase::Market)),
-            ("coins", self.players().iter().all(|seat| (0..=MOST_COINS).contains(&seat.coins))),
-            ("centre", self.centre.iter().all(|&number| card(number).deck > 0)),
+            ("round", seen.round <= LAST_ROUND && (seen.round == 0) == (seen.phase == Phase::Market)),
+            ("coins", seen.cities.all().iter().all(coins)),
+            ("centre", seen.centre.iter().all(|&number| card(number).deck > 0)),
             ("specials", self.specials_possible()),
             ("dwellings", self.dwellings_possible()),
-            ("uses", self.players().iter().all(|seat| seat.uses <= seat.effect().uses())),
+            ("uses", seen.cities.all().iter().all(uses)),
             ("decks", (0..DECKS).all(|deck| self.sizes_possible(deck))),
         ];
         match checks.iter().find(|(_, possible)| !possible) {
@@ -86,116 +50,160 @@ impl View {
     }
 
     fn cards_in_cities(&self) -> impl Iterator<Item = u8> + '_ {
-        self.players().iter().flat_map(|seat| seat.city.iter().copied())
-    }
-
-    fn cards_possible(&self) -> bool {
-        let mut cards = self.cards_in_cities().chain(self.centre.iter().copied()).chain(self.specials.iter().copied());
-        cards.all(|number| number > 0 && (number as usize) < CARDS.len())
-    }
-
-    fn seat_possible(&self) -> bool {
-        (self.seat as usize) < self.config.players() && (self.phase != Phase::Over || self.seat == 0)
+        self.seen.cities.all().iter().flat_map(|city| city.cards.iter().copied())
     }
 
     fn cities_possible(&self) -> bool {
-        let market = |number: u8| match self.config.mode {
+        let market = |number: u8| match self.seen.config().mode {
             Mode::Family => number == HAPPY_MARKET,
             Mode::Expert => number > HAPPY_MARKET && card(number).kind == CardKind::Market,
         };
-        let markets = || self.players().iter().filter_map(|seat| seat.city.first().copied());
-        markets().all(market)
-            && (self.config.mode == Mode::Family || distinct(markets()))
-            && (0..self.config.players()).all(|seat| self.city_possible(seat))
+        let markets = || self.seen.cities.all().iter().filter_map(|city| city.cards.first().copied());
+        let family = self.seen.config().mode == Mode::Family;
+        let seats = 0..self.seen.config().players();
+        markets().all(market) && (family || distinct(markets())) && seats.clone().all(|seat| self.city_possible(seat))
     }
 
     fn city_possible(&self, seat: usize) -> bool {
-        let city = &self.seats[seat].city;
-        let own = self.seat as usize;
-        if self.phase == Phase::Market {
-            // Drafted from the last seat down to seat 0 (article 2.7).
-            return city.len() == usize::from(seat > own);
-        }
+        let city = &self.seen.cities.of(seat).cards;
+        let own = self.seen.seat as usize;
         // A game ends with the round in which a city gets full, so seats that still play have room.
-        let to_buy = match self.phase {
+        let will_buy = match self.seen.phase {
+            // Markets are drafted from the last seat down to seat 0 (article 2.7).
+            Phase::Market => return city.len() == usize::from(seat > own),
             Phase::Discard | Phase::Draw | Phase::Buy => seat >= own,
             Phase::Special => seat > own,
-            _ => false,
+            Phase::Sphinx | Phase::Over => false,
         };
         let of_kind = |kind| city.iter().filter(|&&number| card(number).kind == kind).count();
-        let has_room = !(to_buy && city.len() == CITY_SIZE);
-        has_room
-            && !city.is_empty()
-            && distinct(city.iter().copied())
-            && of_kind(CardKind::Market) == 1
-            && of_kind(CardKind::Special) <= 1
+        let has_room = !(will_buy && city.len() == CITY_SIZE);
+        let distinct = distinct(city.iter().copied());
+        has_room && !city.is_empty() && distinct && of_kind(CardKind::Market) == 1 && of_kind(CardKind::Special) <= 1
     }
 
     fn specials_possible(&self) -> bool {
-        let known = || self.specials.iter().copied().chain(self.players().iter().filter_map(SeatView::special));
-        let chooses = self.phase != Phase::Sphinx || self.seats[self.seat as usize].effect().chooses_copy();
-        distinct(known()) && known().all(|number| card(number).special_set == Some(self.config.mode)) && chooses
+        let seen = &self.seen;
+        let owned = || seen.cities.all().iter().filter_map(City::special);
+        let known = || seen.specials.iter().copied().chain(owned());
+        let of_mode = known().all(|number| card(number).special_set == Some(seen.config().mode));
+        let chooser = seen.cities.all().get(seen.seat as usize).map_or(false, |city| city.effect.chooses_copy());
+        distinct(known()) && of_mode && (seen.phase != Phase::Sphinx || chooser)
     }
 
     /// Whether the stacks lack what was bought, and at most what specials have discarded since.
     fn dwellings_possible(&self) -> bool {
-        let mut missing = 0;
-        for (number, &left) in (FIRST_DWELLING..).zip(&self.dwellings) {
+        let mut gone = 0;
+        for (number, &left) in (FIRST_DWELLING..).zip(&self.seen.dwellings) {
             let bought = self.cards_in_cities().filter(|&owned| owned == number).count();
-            match (self.config.players() - 1).checked_sub(left as usize + bought) {
-                Some(gone) => missing += gone,
+            match (self.seen.config().players() - 1).checked_sub(left as usize + bought) {
+                Some(missing) => gone += missing,
                 None => return false,
             }
         }
-        missing <= self.players().iter().filter(|seat| seat.effect().replaces_last()).count()
+        gone <= self.seen.cities.all().iter().filter(|city| city.effect.replaces_last()).count()
     }
 
     fn sizes_possible(&self, deck: usize) -> bool {
-        match self.hidden_cards(deck) {
-            Some(hidden) => self.decks[deck].checked_add(self.discards[deck]) == Some(hidden.len()),
-            None => false,
-        }
+        let hidden = self.hidden_cards(deck).map(|hidden| hidden.len());
+        hidden.is_some() && self.decks[deck].checked_add(self.discards[deck]) == hidden
     }
 
     /// The cards of a deck (its index from 0) and its discard pile, in table order; nothing if more of a card are in
     /// sight than there are.
     pub(crate) fn hidden_cards(&self, deck: usize) -> Option<List<DECK_SIZE>> {
-        let mut hidden: List<DECK_SIZE> = all_of(deck_cards(deck as u8 + 1));
-        let mut seen = self.centre.iter().copied().chain(self.cards_in_cities());
+        let mut hidden: List<DECK_SIZE> = deck_cards(deck as u8 + 1).collect();
+        let mut seen = self.seen.centre.iter().copied().chain(self.cards_in_cities());
         seen.all(|number| card(number).deck as usize != deck + 1 || hidden.remove(number)).then_some(hidden)
     }
 }
 
-fn distinct(cards: impl Iterator<Item = u8>) -> bool {
+fn distinct(mut cards: impl Iterator<Item = u8>) -> bool {
     let mut seen = 0u128;
-    for number in cards {
-        let bit = 1 << (number & 127);
-        if seen & bit != 0 {
-            return false;
-        }
+    cards.all(|number| {
+        let bit = 1 << number;
+        let new = seen & bit == 0;
         seen |= bit;
-    }
-    true
+        new
+    })
 }
 
 impl Position {
     /// What any seat may know (chapter 7).
     pub fn view(&self) -> View {
-        let mut view = View {
-            config: self.config(),
-            round: self.round,
-            seat: self.seat,
-            phase: self.phase,
-            seats: [SeatView::EMPTY; MAX_PLAYERS],
-            centre: self.centre,
-            specials: self.specials,
-            dwellings: self.dwellings,
-            decks: self.deck_sizes(),
-            discards: [self.piles[0].len(), self.piles[1].len(), self.piles[2].len()],
+        let sizes = |lists: &[List<DECK_SIZE>; DECKS]| [lists[0].len(), lists[1].len(), lists[2].len()];
+        let seen = Position {
+            awaited: Awaited::Nothing,
+            open: false,
+            decks: [List::EMPTY; DECKS],
+            piles: [List::EMPTY; DECKS],
+            box_top: 0,
+            sphinx_copy: 0,
+            reshuffles: Reshuffles::fast(0),
+            legal: List::EMPTY,
+            ..*self
         };
-        for (seat, city) in view.seats.iter_mut().zip(self.cities.all()) {
-            *seat = SeatView { coins: city.coins, uses: city.uses, city: city.cards };
+        View { seen, decks: sizes(&self.decks), discards: sizes(&self.piles) }
+    }
+}
+
+/// Samples positions that look like a view: what is hidden is drawn so that nothing seen contradicts it.
+#[derive(Clone, Copy, Debug)]
+pub struct Worlds {
+    seen: Position,
+    /// For each deck the cards that aren't known to be anywhere, in table order.
+    hidden: [List<DECK_SIZE>; DECKS],
+    left: [usize; DECKS],
+}
+
+impl Worlds {
+    /// Prepares to sample. The cards in the discard piles may be known, in any order: then they stay there. Else the
+    /// unseen cards of each deck are spread over deck and discard pile in their known sizes.
+    ///
+    /// # Errors
+    /// `Error::Impossible`: no game can look like this view, or have these cards in its discard piles.
+    pub fn new(view: &View, discarded: Option<&[u8]>) -> Result<Worlds, Error> {
+        view.check()?;
+        if view.seen.phase == Phase::Over {
+            return Err(Error::Impossible("phase"));
         }
-        view
+        let mut worlds = Worlds { seen: view.seen, hidden: [List::EMPTY; DECKS], left: view.decks };
+        for (deck, hidden) in worlds.hidden.iter_mut().enumerate() {
+            *hidden = view.hidden_cards(deck).ok_or(Error::Impossible("decks"))?;
+        }
+        if let Some(discarded) = discarded {
+            for &number in discarded {
+                let deck = worlds.hidden.iter_mut().position(|hidden| hidden.remove(number));
+                worlds.seen.piles[deck.ok_or(Error::Impossible("discarded"))?].push(number);
+            }
+            if (0..DECKS).any(|deck| worlds.hidden[deck].len() != view.decks[deck]) {
+                return Err(Error::Impossible("discarded"));
+            }
+        }
+        Ok(worlds)
+    }
+
+    /// What is in sight, and the known cards in the discard piles.
+    pub fn seen(&self) -> &Position {
+        &self.seen
+    }
+
+    /// Draws a world. With Python's generator it is the world of `Game.worlds`.
+    pub fn sample<R: Random>(&self, random: &mut R) -> Position {
+        let mut world = self.seen;
+        world.reshuffles = random.reshuffles();
+        for (deck, hidden) in self.hidden.iter().enumerate() {
+            let mut order = *hidden;
+            random.shuffle(&mut order);
+            world.decks[deck] = order.iter().take(self.left[deck]).copied().collect();
+            for &number in order.iter().skip(self.left[deck]) {
+                world.piles[deck].push(number);
+            }
+        }
+        let box_top = self.seen.draw_box_top(random);
+        if world.config().mode == Mode::Expert {
+            world.box_top = box_top;
+        }
+        world.resume();
+        world
     }
 }

@@ -31,7 +31,7 @@ def load_engine() -> ModuleType:
     subprocess.run(command, cwd=ROOT / "engine", env=environment, check=True)
     suffix = {"darwin": "dylib", "win32": "dll"}.get(sys.platform, "so")
     prefix = "" if sys.platform == "win32" else "lib"
-    # Under the name by which Python finds it, in a folder of its own; replaced at once, as others may load it.
+    # Under the name by which Python finds it; replaced at once, as other processes may load it.
     module = _FOLDER / "python" / f"{_MODULE}.{'pyd' if sys.platform == 'win32' else 'abi3.so'}"
     module.parent.mkdir(parents=True, exist_ok=True)
     copied = module.with_suffix(f".{os.getpid()}")

@@ -2,9 +2,10 @@
 
     python -m tools engine-equality --games 100000
 
-Movers play games of all sizes, modes and scorings by the Python rules, and leave records with traces. Each record
-is replayed by both: at every decision the whole position is compared, hidden orders and legal moves included, and
-at some of them worlds, playouts, observations and open draws too. The first difference ends the run.
+Movers play games of all sizes, modes and scorings by the Python rules, and leave records with traces. Each
+record is replayed by both: at every decision the whole position is compared, hidden orders and legal moves
+included, and at some of them worlds, playouts, observations and open draws too. The first difference ends the
+run.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from tools.engine import load_engine
 
 KINDS = [Config(*each) for each in product(range(2, 6), Mode, Scoring)]
 _EXPERT, _SUM, _OPEN, _BY_CONTRACT = 1, 2, 4, 8
-_SELDOM = 40
+_SELDOM = 100
 """One decision of this many is compared in all ways."""
 _RARELY = 4
 """One of this many of those is the start of a game with open draws."""
@@ -49,10 +50,12 @@ class DifferenceError(Exception):
 
 
 def position_bytes(game: Game, *, copied: int = 0) -> bytes:
-    """Return the engine's byte form of a game, in which the Sphinx has copied the special with this number."""
+    """Return the engine's byte form of a game, whose Sphinx has copied the special with this number."""
     config, is_open = game.config, game._open
     expert = config.mode is Mode.EXPERT
-    flags = _EXPERT * expert | _SUM * (config.scoring is Scoring.SUM) | (_OPEN if is_open else 0) | _BY_CONTRACT
+    flags = (
+        _EXPERT * expert | _SUM * (config.scoring is Scoring.SUM) | (_OPEN if is_open else 0) | _BY_CONTRACT
+    )
     box = game._box[0].number if expert and not is_open else 0
     parts = [
         bytes((1, flags, config.players, game.round, game.seat, game.phase, game._awaited + 1, box, copied)),
@@ -82,7 +85,7 @@ def collect(game: Game, rng: random.Random) -> Move:
 
 
 def aim(game: Game, rng: random.Random) -> Move:
-    """Collect for one special alone, another one at each seat, beginning with those that are hard to reach."""
+    """Collect for one special alone, another one at each seat, those that are hard to reach first."""
     moves = game.legal_moves
     target = sorted(game.specials, key=_ease)[game.seat % len(game.specials) :][:1]
     if game.phase is not Phase.SPECIAL:
@@ -208,7 +211,13 @@ class Equality:
         _equal(where, "legal moves", position.legal_moves, [move.index for move in game.legal_moves])
         _equal(where, "incomes", position.incomes, game.cities.incomes())
         outcome = game.outcome
-        expected = outcome and (outcome.points, outcome.coins, outcome.inhabitants, outcome.hearts, outcome.ranks)
+        expected = outcome and (
+            outcome.points,
+            outcome.coins,
+            outcome.inhabitants,
+            outcome.hearts,
+            outcome.ranks,
+        )
         _equal(where, "outcome", position.outcome, expected)
 
     def _same_search(self, where: str, position: Any, game: Game, rng: random.Random) -> None:
@@ -220,11 +229,18 @@ class Equality:
         for discarded in (None, game.discarded):
             known = None if discarded is None else bytes([card.number for card in discarded])
             worlds = self._engine.Worlds(message, known)
-            _equal(where, "fast builders", [bool(worlds.fast >> seat & 1) for seat in range(len(fast))], list(fast))
+            _equal(
+                where,
+                "fast builders",
+                [bool(worlds.fast >> seat & 1) for seat in range(len(fast))],
+                list(fast),
+            )
             expected = list(islice(Game.worlds(view, random.Random(text), discarded=discarded), 2))
             for world, same in zip(worlds.sample_as_python(text, 2), expected, strict=True):
                 _equal(where, "world", bytes(world), position_bytes(same))
-                _equal(where, "moves of a world", world.legal_moves, [move.index for move in same.legal_moves])
+                _equal(
+                    where, "moves of a world", world.legal_moves, [move.index for move in same.legal_moves]
+                )
                 for each in ((), fast):
                     mask = worlds.fast if each else 0
                     _equal(where, "quick move", world.quick_move(fast=mask), quick_move(same, each).index)
@@ -277,7 +293,9 @@ class Equality:
     def _count_end(self, game: Game) -> None:
         full = game.cities.longest == CITY_SIZE
         self.reached[f"ending: {'a full city' if full else 'round 30'}"] += 1
-        self.reached[f"games of {game.config.players}, {game.config.mode.value}, {game.config.scoring.value}"] += 1
+        self.reached[
+            f"games of {game.config.players}, {game.config.mode.value}, {game.config.scoring.value}"
+        ] += 1
         for deck, order in game.reshuffles:
             self.reached[f"deck {deck} rebuilt of {'one card' if len(order) == 1 else 'more cards'}"] += 1
 
@@ -310,7 +328,9 @@ def expected_copies() -> set[str]:
 
 def _pays(special: Any) -> bool:
     effect = EFFECTS.get(special)
-    return effect is not None and any((effect.paid, effect.taken, effect.before_income, effect.with_income, effect.after_income))
+    return effect is not None and any(
+        (effect.paid, effect.taken, effect.before_income, effect.with_income, effect.after_income)
+    )
 
 
 def _equal(where: str, what: str, native: object, rules: object) -> None:
@@ -318,7 +338,9 @@ def _equal(where: str, what: str, native: object, rules: object) -> None:
         raise DifferenceError(f"{where}: {what}: the native engine has {native!r}, the rules have {rules!r}")
 
 
-def prove(engine: ModuleType, numbers: range, progress: Callable[[int], None] = lambda _: None) -> Counter[str]:
+def prove(
+    engine: ModuleType, numbers: range, progress: Callable[[int], None] = lambda _: None
+) -> Counter[str]:
     """Compare the games with these numbers, and return what they reached.
 
     Raises:
@@ -335,7 +357,10 @@ def prove(engine: ModuleType, numbers: range, progress: Callable[[int], None] = 
 def table(reached: Counter[str]) -> str:
     """Return what was reached as a table of Markdown."""
     rows = ["| reached | times |", "|---|---:|"]
-    rows += [f"| {what} | {reached[what]:,} |" for what in sorted({*reached, *expected_reach(), *expected_copies()})]
+    rows += [
+        f"| {what} | {reached[what]:,} |"
+        for what in sorted({*reached, *expected_reach(), *expected_copies()})
+    ]
     return "\n".join(rows)
 
 
@@ -359,7 +384,9 @@ def main() -> None:
 
 def _report(numbers: range, number: int) -> None:
     if (number + 1 - numbers.start) % 1000 == 0:
-        print(f"{number + 1 - numbers.start:,} of {len(numbers):,} games are equal", file=sys.stderr, flush=True)
+        print(
+            f"{number + 1 - numbers.start:,} of {len(numbers):,} games are equal", file=sys.stderr, flush=True
+        )
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 //! The Python package `happycity_engine`; `happycity_engine.pyi` documents it.
 
 use engine::{
-    fast_builders, row_size, success, Config, Deal, Error, Fast, FastRandom, Mode, Move, Outcome, Scoring, View, DECKS,
-    MAX_BYTES, MAX_PLAYERS, MOVE_COUNT,
+    row_size, success, Config, Deal, Error, Fast, FastRandom, Mode, Move, Outcome, Scoring, View, DECKS, MAX_BYTES,
+    MAX_PLAYERS, MOVE_COUNT,
 };
 use engine::{Position as EnginePosition, PythonRandom, Worlds as EngineWorlds};
 use pyo3::exceptions::PyValueError;
@@ -208,7 +208,7 @@ impl Worlds {
     fn new(view: &[u8], discarded: Option<&[u8]>) -> PyResult<Worlds> {
         let view = View::from_message(view).map_err(refused)?;
         let engine = EngineWorlds::new(&view, discarded).map_err(refused)?;
-        let fast = fast_builders(&view);
+        let fast = engine.seen().fast_builders();
         Ok(Worlds { engine, fast: (0..MAX_PLAYERS).map(|seat| u8::from(fast[seat]) << seat).sum() })
     }
 
