@@ -18,6 +18,8 @@ LAYERED: Mapping[str, Any] = {
     container: contract for contract in CONTRACTS for container in contract.get("containers", ())
 }
 """The contracts of layers inside a package, by its name."""
+NATIVE = "happycity_engine"
+"""The native engine, which a search imports where it is installed."""
 ENTRY = "happycity_entry"
 """The commands themselves, which are no part of the layers."""
 ASKS_BOTS_AGAIN = "happycity_tournament/proof/choices.py"
@@ -39,7 +41,7 @@ def imports() -> Mapping[str, frozenset[str]]:
         path.relative_to(folder.parent).as_posix(): frozenset(
             re.findall(r"^ *(?:from|import) (happycity\w*)", path.read_text("utf-8"), re.MULTILINE)
         )
-        - {package, ENTRY}
+        - {package, ENTRY, NATIVE}
         for package, folder in folders().items()
         for path in folder.rglob("*.py")
     }

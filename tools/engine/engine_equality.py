@@ -354,20 +354,25 @@ def prove(
     return equality.reached
 
 
-def table(reached: Counter[str]) -> str:
-    """Return what was reached as a table of Markdown."""
+def table(reached: Counter[str], *, every: bool) -> str:
+    """Return what was reached as a table of Markdown, all specials in one row unless `every`."""
+    expected = expected_reach() | expected_copies()
     rows = ["| reached | times |", "|---|---:|"]
-    rows += [
-        f"| {what} | {reached[what]:,} |"
-        for what in sorted({*reached, *expected_reach(), *expected_copies()})
-    ]
-    return "\n".join(rows)
+    names = sorted({*reached, *expected})
+    for kind in () if every else ("take", "effect paid", "copy"):
+        each = [name for name in names if name in expected and name.startswith(f"{kind} ")]
+        counts = [reached[name] for name in each]
+        names = [name for name in names if not name.startswith(f"{kind} ")]
+        what = f"{kind}: {sum(map(bool, counts))} of {len(each)} specials, the rarest {min(counts):,} times"
+        rows.append(f"| {what} | {sum(counts):,} |")
+    return "\n".join(rows + [f"| {name} | {reached[name]:,} |" for name in names])
 
 
 def main() -> None:
     """Compare some games and print what they reached."""
     options = parser(__doc__)
     options.add_argument("--games", type=int, default=500, help="the number of games")
+    options.add_argument("--every", action="store_true", help="print a row for each special")
     options.add_argument("--copies", action="store_true", help="fail unless every special was copied too")
     options.add_argument("--first", type=int, default=0, help="the number of the first game")
     arguments = options.parse_args()
@@ -376,7 +381,7 @@ def main() -> None:
         reached = prove(load_engine(), numbers, partial(_report, numbers))
     except DifferenceError as error:
         sys.exit(f"error: {error}")
-    print(table(reached))
+    print(table(reached, every=arguments.every))
     expected = expected_reach() | (expected_copies() if arguments.copies else set())
     if missing := sorted(what for what in expected if not reached[what]):
         sys.exit(f"error: never reached: {', '.join(missing)}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import random
 import shutil
 import subprocess
@@ -20,7 +21,8 @@ from tools.engine.engine_equality import (
     traced_record,
 )
 
-from happycity import Config, Deal, Mode
+from happycity import Config, Deal, Game, Mode
+from happycity_client import Decision, GameStarted
 
 pytestmark = [pytest.mark.level(3), pytest.mark.skipif(bool(lacking()), reason=lacking())]
 
@@ -58,6 +60,29 @@ def test_deals(engine: ModuleType) -> None:
             config = Config(players=5, mode=mode)
             dealt = engine.Position.deal(config, seed=seed)
             assert bytes(dealt) == bytes(engine.Position.of_deal(Deal.shuffle(config, seed=seed)))
+
+
+def test_example_of_a_search(engine: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The example plays a whole game, and the same one again from the same seed."""
+    monkeypatch.syspath_prepend(ROOT / "clients/python/examples")
+    example = importlib.import_module("searcher")
+    monkeypatch.setattr(example, "PLAYOUTS", 24)
+    results = []
+    for _ in range(2):
+        game = Game.deal(Config(players=2, mode=Mode.EXPERT), seed=3)
+        bots = [
+            example.Searcher(
+                GameStarted(match_id=1, config=game.config, seat=seat, bots=("a", "b"), seed=seat)
+            )
+            for seat in (0, 1)
+        ]
+        while game.outcome is None:
+            decision = Decision.of(game)
+            world = decision.position(seed=1)
+            assert world.legal_moves == [move.index for move in decision.moves]
+            game.apply(bots[game.seat].choose(decision))
+        results.append(game.outcome)
+    assert results[0] == results[1]
 
 
 def test_refused(engine: ModuleType) -> None:
