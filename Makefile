@@ -105,7 +105,7 @@ lint: $(READY) ## Check style, types, layers, spelling, the contract, and that t
 
 audit: $(READY) ## Look for known vulnerabilities of all locked packages, in the databases of each language
 	mkdir -p build
-	$(BIN)/uv export --frozen --all-extras --all-groups --no-emit-project --quiet --output-file build/requirements.txt
+	$(BIN)/uv export --frozen --all-extras --all-groups --no-emit-project --no-emit-package happycity-engine --quiet --output-file build/requirements.txt
 	$(BIN)/uv tool run pip-audit@2.10.0 --strict --disable-pip --requirement build/requirements.txt
 	npm audit --package-lock-only --prefix clients/typescript
 	npm audit --package-lock-only --prefix tests/readers
