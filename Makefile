@@ -11,7 +11,7 @@ PYTEST := $(BIN)/pytest -n auto --dist worksteal
 COMPILED_TESTS := tests/game tests/evaluation tests/bots tests/envs/selfplay tests/server/play
 CLIENT_TESTS := $(BIN)/pytest -n auto --dist loadgroup tests/clients
 
-.PHONY: help setup envs compiled pure run test test-programs test-all test-nightly test-under-load compiled-copy coverage clients sdks fuzz lint audit format proto site clean
+.PHONY: help setup envs compiled pure engine run test test-programs test-all test-nightly test-under-load compiled-copy coverage clients sdks fuzz lint audit format proto site clean
 
 help: ## Show all targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/'
@@ -34,6 +34,10 @@ compiled: $(READY) ## Compile the hot modules into this checkout by mypyc, which
 
 pure: $(READY) ## Remove what `make compiled` made
 	$(BIN)/python hatch_build.py remove
+
+engine: $(READY) ## Build the native engine for searches into .venv, and test it, which takes cargo
+	$(BIN)/uv pip install --quiet --reinstall-package happycity-engine ./engine/python
+	$(BIN)/pytest tests/engine
 
 run: $(READY) ## Play a tournament of 500 rounds between the reference bots
 	$(BIN)/tournament run --rounds 500
@@ -101,7 +105,7 @@ lint: $(READY) ## Check style, types, layers, spelling, the contract, and that t
 
 audit: $(READY) ## Look for known vulnerabilities of all locked packages, in the databases of each language
 	mkdir -p build
-	$(BIN)/uv export --frozen --all-extras --all-groups --no-emit-project --quiet --output-file build/requirements.txt
+	$(BIN)/uv export --frozen --all-extras --all-groups --no-emit-project --no-emit-package happycity-engine --quiet --output-file build/requirements.txt
 	$(BIN)/uv tool run pip-audit@2.10.0 --strict --disable-pip --requirement build/requirements.txt
 	npm audit --package-lock-only --prefix clients/typescript
 	npm audit --package-lock-only --prefix tests/readers

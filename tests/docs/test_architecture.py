@@ -18,6 +18,8 @@ LAYERED: Mapping[str, Any] = {
     container: contract for contract in CONTRACTS for container in contract.get("containers", ())
 }
 """The contracts of layers inside a package, by its name."""
+NATIVE = "happycity_engine"
+"""The native engine, which a search imports where it is installed."""
 ENTRY = "happycity_entry"
 """The commands themselves, which are no part of the layers."""
 ASKS_BOTS_AGAIN = "happycity_tournament/proof/choices.py"
@@ -39,7 +41,7 @@ def imports() -> Mapping[str, frozenset[str]]:
         path.relative_to(folder.parent).as_posix(): frozenset(
             re.findall(r"^ *(?:from|import) (happycity\w*)", path.read_text("utf-8"), re.MULTILINE)
         )
-        - {package, ENTRY}
+        - {package, ENTRY, NATIVE}
         for package, folder in folders().items()
         for path in folder.rglob("*.py")
     }
@@ -122,7 +124,7 @@ def test_every_list_of_packages_has_all() -> None:
     homes = {path.parent.relative_to(ROOT).as_posix() for path in folders().values()}
     tops = {home.partition("/")[0] for home in homes}
     assert {*tools["hatch"]["build"]["targets"]["wheel"]["dev-mode-dirs"]} == homes
-    assert {*tools["mypy"]["mypy_path"]} - {"clients/conformance"} == homes
+    assert {*tools["mypy"]["mypy_path"]} - {"clients/conformance", "engine/python"} == homes
     assert {*tools["mypy"]["files"]} >= tops
     assert {*tools["coverage"]["run"]["source"]} == tops
     assert {*re.findall(r"^COPY (\w+) \./\1$", (ROOT / "Dockerfile").read_text(), re.MULTILINE)} == tops

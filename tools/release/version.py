@@ -13,7 +13,7 @@ from tools import ROOT
 
 _NUMBER = r"(\d+\.\d+\.\d+)"
 _POM = rf"<artifactId>happycity-parent</artifactId>\s+<version>{_NUMBER}</version>"
-_IN_LOCK = rf'^name = "happycity"\nversion = "{_NUMBER}"$'
+_IN_LOCK = rf'^name = "happycity(?:-engine)?"\nversion = "{_NUMBER}"$'
 PLACES = {
     "pyproject.toml": rf'^version = "{_NUMBER}"$',
     "uv.lock": _IN_LOCK,
@@ -26,6 +26,10 @@ PLACES = {
     "clients/typescript/package-lock.json": rf'"name": "happycity",\s+"version": "{_NUMBER}",',
     "clients/rust/Cargo.toml": rf'^version = "{_NUMBER}"$',
     "clients/rust/Cargo.lock": _IN_LOCK,
+    "engine/Cargo.toml": rf'^version = "{_NUMBER}"$',
+    "engine/Cargo.lock": rf'^name = "happycity-engine(?:-python)?"\nversion = "{_NUMBER}"$',
+    "engine/python/Cargo.toml": rf'^version = "{_NUMBER}"$',
+    "engine/python/pyproject.toml": rf'^version = "{_NUMBER}"$',
     "clients/java/pom.xml": _POM,
     "clients/java/happycity/pom.xml": _POM,
     "clients/java/examples/pom.xml": _POM,

@@ -8,13 +8,16 @@ import random
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import SupportsIndex
+from typing import TYPE_CHECKING, SupportsIndex
 
 from happycity import Config, Event, Game, Move, SeatResult, View, VoidReason
 from happycity.errors import ConfigError, HappyCityError, near_name
 from happycity.v1 import play_service_pb2 as play
 from happycity.wire.messages import decision_message, known_events, known_moves, view_of
 from happycity_client.errors import ProtocolError
+
+if TYPE_CHECKING:
+    from happycity_engine import Position, Worlds
 
 
 class IllegalChoiceError(HappyCityError):
@@ -105,6 +108,7 @@ class Decision:
     # A `functools.cached_property` has a lock until Python 3.12, which takes as long as a small bot thinks.
     _view: View | None = None
     _events: tuple[Event, ...] | None = None
+    _worlds: Worlds | None = None
 
     @property
     def view(self) -> View:
@@ -119,6 +123,20 @@ class Decision:
         if self._events is None:
             self._events = known_events(self.message)
         return self._events
+
+    def position(self, *, seed: int) -> Position:
+        """Return the native engine's position here, with what is hidden drawn from `seed` (0 to 2^64 - 1).
+
+        It is for searches: other seeds give other worlds. It takes the extra `happycity[engine]`.
+
+        Raises:
+            ImportError: the extra is not installed.
+        """
+        if self._worlds is None:
+            from happycity_engine import Worlds  # noqa: PLC0415  # only searches need it
+
+            self._worlds = Worlds(self.message.view.SerializeToString())
+        return self._worlds.sample(seed=seed)
 
     def position_of(self, choice: object) -> int:
         """Return the position in the message of a choice: one of `moves`, or a position in `moves`.

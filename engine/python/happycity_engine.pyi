@@ -1,0 +1,127 @@
+"""The native engine of Happy City: a model of the game for search and self-play.
+
+Moves are their numbers, `happycity.Move.index`, and cards theirs, `happycity.Card.number`. What is refused
+raises a ValueError and changes nothing.
+"""
+
+from typing import Final, Protocol
+
+class _Value(Protocol):
+    @property
+    def value(self) -> str: ...
+
+class _Config(Protocol):
+    """A `happycity.Config`."""
+
+    @property
+    def players(self) -> int: ...
+    @property
+    def mode(self) -> _Value: ...
+    @property
+    def scoring(self) -> _Value: ...
+
+_Seats = tuple[int, ...]
+_Outcome = tuple[_Seats, _Seats, _Seats, _Seats, _Seats]
+"""Points, coins, inhabitants, hearts and ranks by seat, as in `happycity.Outcome`."""
+
+__version__: Final[str]
+
+class Position:
+    """A game at a decision, or at its end, as `happycity.Game`."""
+
+    @staticmethod
+    def deal(config: _Config, *, seed: int) -> Position:
+        """Start a game on the deal that the arena shuffles from a seed (0 to 2^64 - 1)."""
+
+    @staticmethod
+    def of_deal(deal: object) -> Position:
+        """Start a game on a `happycity.Deal`."""
+
+    @staticmethod
+    def from_bytes(data: bytes) -> Position:
+        """Return the position that `bytes(position)` wrote; the crate's module `bytes` describes them."""
+
+    def __bytes__(self) -> bytes: ...
+    def copy(self) -> Position:
+        """Return an independent game in the same position, hidden orders included."""
+
+    @property
+    def players(self) -> int:
+        """The number of seats."""
+
+    @property
+    def round(self) -> int:
+        """The current round, 1 to 30; 0 in the market draft."""
+
+    @property
+    def seat(self) -> int:
+        """Whose decision it is."""
+
+    @property
+    def phase(self) -> int:
+        """The number of the step that waits, as in `happycity.Phase`."""
+
+    @property
+    def legal_moves(self) -> list[int]:
+        """The moves in the contract's order; none at the end, and while a card is awaited."""
+
+    @property
+    def incomes(self) -> _Seats:
+        """What each seat would gain in an income phase held now."""
+
+    @property
+    def outcome(self) -> _Outcome | None:
+        """How the game ended, once it is over."""
+
+    def score(self) -> _Outcome:
+        """Return how the game would end if it ended now."""
+
+    def apply(self, number: int) -> None:
+        """Play a legal move, then every forced one up to the next decision."""
+
+    def opened(self) -> Position:
+        """Return the same position without hidden orders: at each draw it awaits a card."""
+
+    def closed(self, *, seed: int) -> Position:
+        """Return the same position with every hidden order drawn at random; discarded cards stay."""
+
+    @property
+    def awaited(self) -> _Seats:
+        """The cards of which an open position awaits one, each as likely as the others."""
+
+    def reveal(self, card: int) -> None:
+        """Let the awaited card be this one, and play on."""
+
+    def quick_move(self, *, fast: int = 0) -> int | None:
+        """Return the choice of the quick policy; bit n of `fast` is set for a seat n that always buys."""
+
+    def playout(self, number: int, *, fast: int = 0) -> float:
+        """Return how the seat does, -1 to 1, that plays a move, after which all play by the quick policy.
+
+        The position itself doesn't change.
+        """
+
+    def random_playout(self, *, seed: int) -> _Outcome:
+        """Return how the game ends when all play at random; the position itself doesn't change."""
+
+    def observation(self, seat: int) -> bytes:
+        """Return the position as a seat sees it: 32-bit floats as in `happycity_envs.selfplay`."""
+
+    def mask(self) -> bytes:
+        """Return a byte for each move of the game: 1 if it is legal, or else 0."""
+
+class Worlds:
+    """Samples positions that look like a view: what is hidden is drawn at random."""
+
+    def __new__(cls, view: bytes, discarded: bytes | None = None) -> Worlds:
+        """Take the bytes of a `happycity.v1.View`, and the numbers of discarded cards if they are known."""
+
+    @property
+    def fast(self) -> int:
+        """The rivals that have bought a card in every turn so far: bit n is set for seat n."""
+
+    def sample(self, *, seed: int) -> Position:
+        """Draw a world."""
+
+    def sample_as_python(self, text: str, count: int) -> list[Position]:
+        """Draw the worlds that `Game.worlds` yields with `random.Random(text)`, 64 bytes at most."""

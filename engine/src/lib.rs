@@ -1,0 +1,48 @@
+//! The rules of Happy City for search and self-play: a model for clients, proven equal to the arena's engine.
+//!
+//! ```
+//! use happycity_engine::{Config, Deal, FastRandom, Mode, Position, Random, Scoring};
+//!
+//! let config = Config::new(4, Mode::Family, Scoring::Product).unwrap();
+//! let mut position = Position::new(&Deal::shuffle(config, 1));
+//! let mut random = FastRandom::new(7);
+//! while let Some(chosen) = position.legal_move(random.below(position.move_count())) {
+//!     position.apply(chosen).unwrap();
+//! }
+//! assert!(position.outcome().is_some());
+//! ```
+#![no_std]
+#![forbid(unsafe_code)]
+
+mod bytes;
+mod card_table;
+mod cards;
+mod cities;
+mod config;
+mod deal;
+mod effects;
+mod error;
+mod list;
+mod moves;
+mod observation;
+mod position;
+mod quick;
+mod random;
+mod reshuffles;
+mod view;
+
+pub use bytes::MAX_BYTES;
+pub use cards::{card, Card, CardKind, Colour, BUILDINGS, CARDS, FIRST_DWELLING, FIRST_SPECIAL, SPECIALS};
+pub use cities::{BySeat, Cities, City, Score};
+pub use config::{Config, Mode, Scoring, CITY_SIZE, LAST_ROUND, MAX_PLAYERS};
+pub use deal::Deal;
+pub use effects::Effect;
+pub use error::Error;
+pub use list::List;
+pub use moves::{Move, MoveKind, MOVE_COUNT};
+pub use observation::row_size;
+pub use position::{Awaited, Outcome, Phase, Position, DECKS, MAX_MOVES};
+pub use quick::{success, Fast};
+pub use random::{FastRandom, PythonRandom, Random};
+pub use reshuffles::Reshuffles;
+pub use view::{View, Worlds};

@@ -1,0 +1,94 @@
+//! A short list without allocation.
+
+use core::fmt;
+use core::ops::{Deref, DerefMut};
+
+/// Up to `N` bytes, which are cards or moves. It is read as a slice.
+#[derive(Clone, Copy)]
+pub struct List<const N: usize> {
+    items: [u8; N],
+    len: u8,
+}
+
+impl<const N: usize> List<N> {
+    /// The empty list.
+    pub const EMPTY: Self = List { items: [0; N], len: 0 };
+
+    /// Adds an item, and says whether there was room for it.
+    pub fn push(&mut self, item: u8) -> bool {
+        match self.items.get_mut(self.len as usize) {
+            Some(place) => {
+                *place = item;
+                self.len += 1;
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// Takes the last item.
+    pub fn pop(&mut self) -> Option<u8> {
+        let last = self.last().copied()?;
+        self.len -= 1;
+        Some(last)
+    }
+
+    /// Takes the first item that is equal to `item`, and says whether there was one.
+    pub fn remove(&mut self, item: u8) -> bool {
+        let place = match self.iter().position(|&other| other == item) {
+            Some(place) => place,
+            None => return false,
+        };
+        self[place..].rotate_left(1);
+        self.len -= 1;
+        true
+    }
+
+    /// Adds an item before the first larger one of a sorted list.
+    pub fn insert_sorted(&mut self, item: u8) {
+        if self.push(item) {
+            let mut place = self.len() - 1;
+            while place > 0 && self[place - 1] > item {
+                self.swap(place - 1, place);
+                place -= 1;
+            }
+        }
+    }
+}
+
+/// Collects what there is room for.
+impl<const N: usize> FromIterator<u8> for List<N> {
+    fn from_iter<I: IntoIterator<Item = u8>>(items: I) -> Self {
+        let mut list = Self::EMPTY;
+        items.into_iter().all(|item| list.push(item));
+        list
+    }
+}
+
+impl<const N: usize> Deref for List<N> {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.items[..self.len as usize]
+    }
+}
+
+impl<const N: usize> DerefMut for List<N> {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        &mut self.items[..self.len as usize]
+    }
+}
+
+impl<const N: usize> PartialEq for List<N> {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl<const N: usize> Eq for List<N> {}
+
+impl<const N: usize> fmt::Debug for List<N> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(formatter)
+    }
+}

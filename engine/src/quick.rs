@@ -1,0 +1,321 @@
+//! The quick policy of the Python package `happycity_evaluation.quick`: it plays sampled worlds to their ends, all
+//! seats by one cheap rule. Numbers are computed in the same order, so that choices are the same.
+
+use crate::cards::{card, Card};
+use crate::cities::Cities;
+use crate::config::{Scoring, CITY_SIZE, MAX_PLAYERS};
+use crate::effects::Effect;
+use crate::error::Error;
+use crate::moves::{Move, MoveKind};
+use crate::position::{Outcome, Phase, Position};
+use crate::random::Random;
+
+/// The purse from which deck 2 is drawn in a playout.
+const FAIR_PURSE: i32 = 4;
+/// The purse from which deck 3 is drawn.
+const RICH_PURSE: i32 = 7;
+/// The lead, as a share of both cities' points, that counts half as much as a lead without end.
+const EVEN: f64 = 0.07;
+/// Points that a coin is worth at the end.
+const COIN_LEFT: f64 = 0.02;
+
+/// Which seats never take a coin when they can buy.
+pub type Fast = [bool; MAX_PLAYERS];
+
+/// Returns how far ahead of its rivals a seat ended, from -1 to 1: the places decide a game, but the distance says how
+/// safe a place is.
+pub fn success(outcome: &Outcome, players: usize, seat: usize) -> f64 {
+    let total_of = |seat: usize| {
+        let score = &outcome.scores[seat];
+        f64::from(score.points) + COIN_LEFT * f64::from(score.coins)
+    };
+    let own = total_of(seat);
+    let mut total = 0.0;
+    for rival in (0..players).filter(|&rival| rival != seat) {
+        let other = total_of(rival);
+        let lead = own - other;
+        let distance = if lead < 0.0 { -lead } else { lead };
+        total += lead / (distance + EVEN * (own + other) + 1.0);
+    }
+    total / (players - 1) as f64
+}
+
+impl Position {
+    /// Returns which rivals of the acting seat have bought a card in every turn so far: they will continue to, which
+    /// ends the game earlier than a seat that waits for a good card expects.
+    pub fn fast_builders(&self) -> Fast {
+        let own = self.seat as usize;
+        core::array::from_fn(|seat| {
+            let bought = |&&number: &&u8| card(number).cost > 0 || card(number).effect.replaces_last();
+            let bought = self.cities.of(seat).cards.iter().filter(bought).count();
+            let rival = seat != own && seat < self.config().players();
+            rival && bought + usize::from(seat > own) >= self.round as usize
+        })
+    }
+
+    /// Plays to the end by the quick policy, which leaves nothing to chance.
+    ///
+    /// # Errors
+    /// `Error::Awaiting`: the position is an open one.
+    pub fn play_out(&mut self, fast: &Fast) -> Result<Outcome, Error> {
+        while let Some(chosen) = self.quick_move(fast) {
+            self.apply(chosen)?;
+        }
+        self.outcome().ok_or(Error::Awaiting)
+    }
+
+    /// Plays to the end by uniformly random moves.
+    ///
+    /// # Errors
+    /// `Error::Awaiting`: the position is an open one.
+    pub fn play_out_randomly<R: Random>(&mut self, random: &mut R) -> Result<Outcome, Error> {
+        while let Some(chosen) = self.legal_move(random.below(self.move_count())) {
+            self.apply(chosen)?;
+        }
+        self.outcome().ok_or(Error::Awaiting)
+    }
+
+    /// Returns a sensible move at little cost; none if there is none to choose.
+    ///
+    /// Discard the first card, so that the centre never stands still; draw what the purse can pay; buy or take what
+    /// makes the most of the own city; choose the market whose colour most specials ask for.
+    pub fn quick_move(&self, fast: &Fast) -> Option<Move> {
+        match self.phase {
+            Phase::Market => self.most_wanted_market(),
+            Phase::Discard => self.legal_move(1),
+            Phase::Draw => self.affordable_draw(),
+            Phase::Buy => self.best_card(fast[self.seat as usize]),
+            Phase::Special => self.best_special(),
+            Phase::Sphinx => self.best_copy(),
+            Phase::Over => None,
+        }
+    }
+
+    fn affordable_draw(&self) -> Option<Move> {
+        let decks = match self.cities.of(self.seat as usize).coins {
+            coins if coins >= RICH_PURSE => [3, 2, 1],
+            coins if coins >= FAIR_PURSE => [2, 1, 3],
+            _ => [1, 2, 3],
+        };
+        decks.iter().map(|&deck| Move::draw(deck)).find(|&draw| self.is_legal(draw))
+    }
+
+    fn most_wanted_market(&self) -> Option<Move> {
+        let wanted = |market: Move| match market.kind() {
+            MoveKind::Market(number) => card(number).colour.map_or(0, |colour| {
+                let asks = |&&special: &&u8| card(special).condition[colour as usize - 1] > 0;
+                self.specials.iter().filter(asks).count()
+            }),
+            _ => 0,
+        };
+        let mut best = self.legal_move(0)?;
+        for market in self.legal_moves() {
+            if wanted(market) > wanted(best) {
+                best = market;
+            }
+        }
+        Some(best)
+    }
+
+    fn best_card(&self, fast: bool) -> Option<Move> {
+        let seat = self.seat as usize;
+        let city = self.cities.of(seat);
+        let (coins, income) = (city.coins, self.cities.income(seat));
+        let (inhabitants, hearts) = city.symbols();
+        let (free, outlooks) = (CITY_SIZE as i32 - city.cards.len() as i32, Outlooks::of(&self.cities));
+        let mut choice = self.legal_move(0)?;
+        let mut best = -1.0; // less than any card's
+        if !fast {
+            let idle = coins + city.effect.coin_gain();
+            best = outlooks.after(free).points(idle.into(), income.into(), inhabitants.into(), hearts.into());
+        }
+        let outlook = outlooks.after(free - 1);
+        for chosen in self.legal_moves().skip(1) {
+            if let MoveKind::Build(number) | MoveKind::Dwell(number) = chosen.kind() {
+                let card = card(number);
+                let value = outlook.points(
+                    (coins - city.price(card)).into(),
+                    (income + card.income).into(),
+                    (inhabitants + card.inhabitants).into(),
+                    (hearts + card.hearts).into(),
+                );
+                if value > best {
+                    (choice, best) = (chosen, value);
+                }
+            }
+        }
+        Some(choice)
+    }
+
+    fn best_special(&self) -> Option<Move> {
+        let seat = self.seat as usize;
+        let city = self.cities.of(seat);
+        let (coins, income) = (f64::from(city.coins), f64::from(self.cities.income(seat)));
+        let (inhabitants, hearts) = city.symbols();
+        let (inhabitants, hearts) = (f64::from(inhabitants), f64::from(hearts));
+        let (free, outlooks) = (CITY_SIZE as i32 - city.cards.len() as i32, Outlooks::of(&self.cities));
+        let mut choice = self.legal_move(0)?;
+        let mut best = outlooks.after(free).points(coins, income, inhabitants, hearts);
+        for chosen in self.legal_moves().skip(1) {
+            if let MoveKind::Take(number) = chosen.kind() {
+                let special = card(number);
+                let value = estimate(&self.cities, seat, number);
+                let mut worth = outlooks.after(free - value.positions).points(
+                    coins + value.coins,
+                    income + value.income,
+                    inhabitants + value.inhabitants,
+                    hearts + value.hearts,
+                );
+                if changes_points(special.effect) {
+                    worth = special.effect.points(&self.cities, seat, round_half_even(worth)).into();
+                }
+                if worth > best {
+                    (choice, best) = (chosen, worth);
+                }
+            }
+        }
+        Some(choice)
+    }
+
+    /// Returns the copy of an opponent's special that ends best; the box is not to be looked into.
+    fn best_copy(&self) -> Option<Move> {
+        let (mut choice, mut best) = (self.legal_move(0)?, -1);
+        for chosen in self.legal_moves().filter(|&chosen| chosen != Move::COPY_BOX) {
+            let mut ending = *self;
+            if ending.apply(chosen).is_ok() {
+                let points = ending.cities.score(self.seat as usize).points;
+                if points > best {
+                    (choice, best) = (chosen, points);
+                }
+            }
+        }
+        Some(choice)
+    }
+}
+
+/// What a special adds to a city.
+struct Value {
+    income: f64,
+    inhabitants: f64,
+    hearts: f64,
+    /// Coins, once.
+    coins: f64,
+    /// Positions of the city that it uses up.
+    positions: i32,
+}
+
+/// Estimates what a special adds to a city: what its effect gives now, and coins as they usually are.
+fn estimate(cities: &Cities, seat: usize, number: u8) -> Value {
+    let special = card(number);
+    let (usual_income, coins) = special.usual_coins;
+    let city = &cities.of(seat).cards;
+    let position = city.len();
+    let (inhabitants, hearts) = special.effect.symbols(cities, seat, position);
+    let mut lost: &Card = card(0);
+    if special.effect.replaces_last() {
+        lost = city.last().map_or(lost, |&number| card(number));
+    }
+    let now = special.effect.income(cities, seat, position);
+    let late = special.effect.late_income(cities, seat, &cities.incomes());
+    Value {
+        income: usual_income + f64::from(now) + f64::from(late) - f64::from(lost.income),
+        inhabitants: (inhabitants + special.inhabitants - lost.inhabitants).into(),
+        hearts: (hearts + special.hearts - lost.hearts).into(),
+        coins,
+        positions: if special.effect.replaces_last() { 0 } else { 1 },
+    }
+}
+
+fn changes_points(effect: Effect) -> bool {
+    matches!(effect, Effect::CoinsNowTwiceIncomeLosePointsIncome | Effect::DoublePointsBelow30)
+}
+
+/// Rounds a number that fits an i32 to the nearest whole one, and halves to the even one, as Python does.
+fn round_half_even(number: f64) -> i32 {
+    let whole = number as i32; // towards 0
+    let rest = number - f64::from(whole);
+    let rest = if rest < 0.0 { -rest } else { rest };
+    let up = rest > 0.5 || (rest == 0.5 && whole % 2 != 0);
+    whole
+        + if up {
+            if number < 0.0 {
+                -1
+            } else {
+                1
+            }
+        } else {
+            0
+        }
+}
+
+/// The outlooks of a table's cities by their free positions.
+struct Outlooks {
+    scoring: Scoring,
+    turns: f64,
+}
+
+impl Outlooks {
+    fn of(cities: &Cities) -> Outlooks {
+        Outlooks { scoring: cities.config.scoring, turns: (CITY_SIZE - cities.longest()) as f64 }
+    }
+
+    /// The outlook of a city with this number of free positions.
+    fn after(&self, free: i32) -> Outlook {
+        let free = f64::from(free);
+        let turns = self.turns.min(free * STRETCH);
+        let buys = turns.min(free).max(0.0);
+        Outlook {
+            turns: turns * INCOME,
+            buys: buys * SYMBOLS_AT_MOST,
+            half: buys * HALF_PRICE,
+            product: self.scoring == Scoring::Product,
+        }
+    }
+}
+
+/// Inhabitants and hearts that one bought card brings if money is no object.
+const SYMBOLS_AT_MOST: f64 = 3.2;
+/// Coins a card at which it brings half as much as that.
+const HALF_PRICE: f64 = 3.5;
+/// What an inhabitant costs to come by, measured in hearts.
+const INHABITANT: f64 = 0.96;
+/// Turns an owner takes to fill one free position: below 1, as a special takes no turn.
+const STRETCH: f64 = 0.73;
+/// Share of the income still to come that will be spent well.
+const INCOME: f64 = 0.98;
+
+/// The turns and free positions a city has left: they say what its coins may still become.
+struct Outlook {
+    turns: f64,
+    buys: f64,
+    half: f64,
+    product: bool,
+}
+
+impl Outlook {
+    /// Estimates the points at the end of a city with these coins and totals.
+    ///
+    /// The money still to come is spread over the purchases still to come; a purchase brings the more symbols the more
+    /// is spent on it, with diminishing returns. The symbols make up for whichever of inhabitants and hearts is behind,
+    /// then for both.
+    fn points(&self, coins: f64, income: f64, inhabitants: f64, hearts: f64) -> f64 {
+        let money = coins + income * self.turns;
+        let symbols = if money > 0.0 { money * self.buys / (money + self.half) } else { 0.0 };
+        let spare = coins * COIN_LEFT;
+        if !self.product {
+            return inhabitants + hearts + symbols + spare;
+        }
+        let weighted = inhabitants * INHABITANT;
+        if -symbols <= weighted - hearts && weighted - hearts <= symbols {
+            let total = weighted + hearts + symbols;
+            return if total > 0.0 { total * total / (4.0 * INHABITANT) + spare } else { spare };
+        }
+        let (behind, ahead) = if weighted > hearts { (hearts, weighted) } else { (weighted, hearts) };
+        let behind = behind + symbols;
+        if behind > 0.0 {
+            behind * ahead / INHABITANT + spare
+        } else {
+            spare
+        }
+    }
+}

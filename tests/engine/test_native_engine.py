@@ -1,0 +1,124 @@
+"""The native engine plays as the Python rules do, on games that reach what is rare."""
+
+from __future__ import annotations
+
+import importlib
+import random
+import shutil
+import subprocess
+import sys
+from types import ModuleType
+
+import pytest
+from tools import ROOT
+from tools.engine import lacking, load_engine
+from tools.engine.engine_equality import (
+    DifferenceError,
+    Equality,
+    expected_copies,
+    expected_reach,
+    prove,
+    traced_record,
+)
+
+from happycity import Config, Deal, Game, Mode
+from happycity_client import Decision, GameStarted
+
+pytestmark = [pytest.mark.level(3), pytest.mark.skipif(bool(lacking()), reason=lacking())]
+
+
+@pytest.fixture(scope="module")
+def engine() -> ModuleType:
+    return load_engine()
+
+
+def test_equality(engine: ModuleType) -> None:
+    """500 games are equal decision by decision, and reach each special, effect, step, ending, reshuffle."""
+    reached = prove(engine, range(500))
+    assert not [what for what in expected_reach() if not reached[what]]
+
+
+@pytest.mark.nightly
+def test_equality_of_many_games(engine: ModuleType) -> None:
+    """So are 100,000, in which each special is copied too."""
+    reached = prove(engine, range(100_000))
+    assert not [what for what in expected_reach() | expected_copies() if not reached[what]]
+
+
+def test_changed_rule_fails(engine: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A rule that changes in Python alone is found: here a coin taken is worth two."""
+    monkeypatch.setattr("happycity.rules.cities.Cities.coin_gain", lambda self, seat: 2)
+    record = traced_record(1)
+    with pytest.raises(DifferenceError, match="decision"):
+        Equality(engine).compare(record, random.Random(1))
+
+
+def test_deals(engine: ModuleType) -> None:
+    """A seed gives the deal of the arena, the largest seed too."""
+    for seed in (0, 1, 2**32, 2**64 - 1):
+        for mode in Mode:
+            config = Config(players=5, mode=mode)
+            dealt = engine.Position.deal(config, seed=seed)
+            assert bytes(dealt) == bytes(engine.Position.of_deal(Deal.shuffle(config, seed=seed)))
+
+
+def test_example_of_a_search(engine: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The example plays a whole game, and the same one again from the same seed."""
+    monkeypatch.syspath_prepend(ROOT / "clients/python/examples")
+    example = importlib.import_module("searcher")
+    monkeypatch.setattr(example, "PLAYOUTS", 24)
+    results = []
+    for _ in range(2):
+        game = Game.deal(Config(players=2, mode=Mode.EXPERT), seed=3)
+        bots = [
+            example.Searcher(
+                GameStarted(match_id=1, config=game.config, seat=seat, bots=("a", "b"), seed=seat)
+            )
+            for seat in (0, 1)
+        ]
+        while game.outcome is None:
+            decision = Decision.of(game)
+            world = decision.position(seed=1)
+            assert world.legal_moves == [move.index for move in decision.moves]
+            game.apply(bots[game.seat].choose(decision))
+        results.append(game.outcome)
+    assert results[0] == results[1]
+
+
+def test_refused(engine: ModuleType) -> None:
+    """What is wrong raises a ValueError that says what, and changes nothing."""
+    position = engine.Position.deal(Config(), seed=1)
+    before = bytes(position)
+    with pytest.raises(ValueError, match="the move is not legal here"):
+        position.apply(0)
+    with pytest.raises(ValueError, match="the move is not legal here"):
+        position.apply(10_000)
+    with pytest.raises(ValueError, match="the card is not awaited"):
+        position.reveal(1)
+    with pytest.raises(ValueError, match="there is no such seat"):
+        position.observation(4)
+    with pytest.raises(ValueError, match="end: not the bytes of a position or view"):
+        engine.Position.from_bytes(before[:-1])
+    with pytest.raises(ValueError, match="config: not the bytes of a position or view"):
+        engine.Worlds(b"")
+    assert bytes(position) == before
+
+
+def test_card_table() -> None:
+    """The engine's cards are those of the rules' tables."""
+    subprocess.run([sys.executable, "engine/make_cards.py", "--check"], cwd=ROOT, check=True)
+
+
+@pytest.mark.skipif(not shutil.which("cargo-clippy"), reason="there is no clippy")
+def test_lint() -> None:
+    """Format and lints of the crate are clean."""
+    for command in (
+        ["fmt", "--all", "--check"],
+        ["clippy", "--all-targets", "--locked", "--quiet", "--", "-D", "warnings"],
+    ):
+        subprocess.run(["cargo", *command], cwd=ROOT / "engine", check=True)
+
+
+def test_crate() -> None:
+    """The crate's own tests pass: any bytes are refused or can be played."""
+    subprocess.run(["cargo", "test", "--locked", "--quiet"], cwd=ROOT / "engine", check=True)
