@@ -51,12 +51,13 @@ class Running:
                 self._lines.put(line)
         self._lines.put("")
 
-    def wait_for_line(self, *texts: str) -> None:
-        """Wait until it prints a line with one of these texts."""
+    def wait_for_line(self, *texts: str) -> str:
+        """Wait until it prints a line with one of these texts; return the line."""
         said: list[str] = []
         while not said or not any(text in said[-1] for text in texts):
             said.append(self._lines.get(timeout=LIMIT))
             assert said[-1], said
+        return said[-1]
 
     def skip_lines(self) -> None:
         """Forget the lines that were printed until now."""
