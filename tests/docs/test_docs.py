@@ -159,7 +159,7 @@ def is_value(_: str, constant: tuple[str, str, str]) -> bool:
     return str(getattr(importlib.import_module(module), name)) == value
 
 
-@pytest.mark.level(1)  # constants' modules are imported
+@pytest.mark.level(2)  # constants' modules are imported
 @pytest.mark.parametrize(
     ("pattern", "least", "holds"),
     [
