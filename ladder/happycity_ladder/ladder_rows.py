@@ -13,6 +13,7 @@ from sqlalchemy import Connection, Row, Select, func, insert, select, update
 
 from happycity import BotInfo, ConfigError, Ending
 from happycity.match import one_line
+from happycity.wire.moments import LATEST
 from happycity_ladder.entries import (
     ActionKind,
     ChallengeState,
@@ -22,7 +23,7 @@ from happycity_ladder.entries import (
     Version,
 )
 from happycity_ladder.leaderboard import Score
-from happycity_tournament.games import LATEST, BotProfile, FinishedGame
+from happycity_tournament.games import BotProfile, FinishedGame
 from happycity_tournament.storage.database import as_json
 from happycity_tournament.storage.schema import (
     games,

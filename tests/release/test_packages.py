@@ -161,3 +161,36 @@ def test_files_that_differ_are_named(copy: Path) -> None:
         version(copy)
     with pytest.raises(VersionError, match="a version is three numbers"):
         set_version("0.2", copy)
+
+
+def imports_of(path: Path) -> set[str]:
+    """Return the modules that a module imports, for type checkers too; each name as if it were a module."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {each.name for each in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found |= {node.module, *(f"{node.module}.{each.name}" for each in node.names)}
+    return found
+
+
+@pytest.mark.level(1)
+def test_compiling_takes_what_is_listed() -> None:
+    """All imports of the hot modules are followed, and a new environment has nothing but that list."""
+    folders = {path.name: path.parent for name in hatch_build.PACKAGES for path in [ROOT / name]}
+    waiting, seen, others = [ROOT / path for path in hatch_build.MODULES], set[Path](), set[str]()
+    while waiting:
+        if (path := waiting.pop()) in seen or not path.exists():
+            continue
+        seen.add(path)
+        for module in imports_of(path):
+            top, _, _ = module.partition(".")
+            if top in folders:
+                file = folders[top] / module.replace(".", "/")
+                waiting += [file.with_suffix(".py"), file / "__init__.py"]
+            elif top not in sys.stdlib_module_names:
+                others.add(top)
+    brought = {"google": "protobuf", "grpc": "types-grpcio"}
+    skipped = {"happycity_engine"}
+    assert len(seen) > 40
+    assert {brought.get(name, name) for name in others - skipped} <= {*hatch_build.COMPILING}

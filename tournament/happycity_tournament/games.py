@@ -18,8 +18,6 @@ learns of a deal by practice, that deal is in no tournament."""
 LARGEST_ID = 2**63 - 1
 """The largest id of a game or tournament that a store can have."""
 
-LATEST = 253402300799.0
-"""The end of the year 9999 in Unix time: no message has room for a later moment."""
 
 WIN = 2
 """Half points for the better one of two places."""

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import zip_longest
-from typing import overload
-
-from google.protobuf.timestamp_pb2 import Timestamp
 
 from happycity.errors import FieldError
 from happycity.match import one_line
@@ -27,6 +24,7 @@ from happycity.wire.match import (
     time_control_of,
 )
 from happycity.wire.messages import config_message, config_of
+from happycity.wire.moments import timestamp, unix_of
 from happycity_tournament.config import (
     FORMATS,
     Format,
@@ -35,7 +33,7 @@ from happycity_tournament.config import (
     TournamentConfig,
     TournamentState,
 )
-from happycity_tournament.games import LATEST, BotProfile
+from happycity_tournament.games import BotProfile
 from happycity_tournament.play.snapshot import BotActivity, MatchIncident, Snapshot
 from happycity_tournament.ratings.results import BotRating, Difference, Ratings
 from happycity_tournament.ratings.sprt import SprtState, Verdict
@@ -149,28 +147,6 @@ def progress_message(snapshot: Snapshot) -> pb.TournamentProgress:
 def state_of(message: pb.TournamentProgress | pb.ListTournamentsRequest) -> TournamentState:
     """Read where a tournament stands; raise ConfigError if that is unknown."""
     return enum_field(message, "state", TournamentState)
-
-
-@overload
-def timestamp(unix: float) -> Timestamp: ...
-
-
-@overload
-def timestamp(unix: None) -> None: ...
-
-
-def timestamp(unix: float | None) -> Timestamp | None:
-    """Write a moment in Unix time, if there is one, as the nearest that a message has room for."""
-    if unix is None:
-        return None
-    message = Timestamp()
-    message.FromNanoseconds(round(min(max(0.0, unix), LATEST) * 1e9))  # nan becomes 0
-    return message
-
-
-def unix_of(message: Timestamp) -> float:
-    """Read a moment in Unix time."""
-    return message.ToNanoseconds() / 1e9
 
 
 def standing_message(line: Standing) -> pb.Standing:

@@ -16,6 +16,7 @@ from happycity.access.v1beta1 import access_service_pb2 as pb
 from happycity.match import check_bot_name
 from happycity.runtime.guests import Link
 from happycity.runtime.tokens import MAX_INVITED, Invitation, Token, TokenError
+from happycity.wire.moments import timestamp
 from happycity_server.access.gate import FILE_CALLS
 from happycity_server.access.roles import Principal, check_free_of_house, check_request_id
 from happycity_server.access.token_file import (
@@ -31,7 +32,6 @@ from happycity_server.access.token_file import (
 )
 from happycity_server.api.paging import DEFAULT_PAGE
 from happycity_server.errors import ApiError, Reason, invalid
-from happycity_tournament.wire import timestamp
 
 MIN_REQUEST_ID = 16
 """Characters of a request id from which secrets follow, so that it can't be guessed."""

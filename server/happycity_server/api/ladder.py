@@ -19,6 +19,7 @@ from happycity.wire.match import (
     time_control_message,
 )
 from happycity.wire.messages import config_message
+from happycity.wire.moments import timestamp
 from happycity_ladder.entries import (
     ActionKind,
     Challenge,
@@ -42,7 +43,6 @@ from happycity_server.ladder.challenges import ChallengeAnswer, board_named, not
 from happycity_tournament.games import FinishedGame
 from happycity_tournament.hosted.submissions import Submissions
 from happycity_tournament.visibility import Play, Sight, sees_people, sight_of_deal
-from happycity_tournament.wire import timestamp
 
 if TYPE_CHECKING:  # it takes numpy, and few servers keep a ladder
     from happycity_server.ladder.reader import LadderReader

@@ -17,6 +17,7 @@ from happycity.wire.enums import enum_number
 from happycity.wire.fields import to_message
 from happycity.wire.match import failure_policy_of, result_message, time_control_of
 from happycity.wire.messages import config_message
+from happycity.wire.moments import timestamp
 from happycity_server.access.roles import READERS, WATCHERS, Principal, PublicRole
 from happycity_server.api.paging import ListRequest
 from happycity_server.broadcast import Broadcast
@@ -30,7 +31,6 @@ from happycity_tournament.games import FinishedGame, is_practice
 from happycity_tournament.play.match_spec import MatchSpec
 from happycity_tournament.storage.async_store import AsyncStore
 from happycity_tournament.visibility import Play, Sight, sight_of_finished_match, sight_of_open_match
-from happycity_tournament.wire import timestamp
 
 REPLAY_CALLS = 10
 """What showing a finished game costs that is not kept from the last time, in calls."""

@@ -17,6 +17,7 @@ from happycity.v1 import play_service_pb2 as play
 from happycity.wire.fields import to_message
 from happycity.wire.match import bot_info_message, duration_message
 from happycity.wire.messages import catalogue_message
+from happycity.wire.moments import timestamp
 from happycity_server.access.roles import Principal, principal
 from happycity_server.api.paging import page_size, page_token, position_of
 from happycity_server.errors import ApiError, Reason, invalid
@@ -24,7 +25,6 @@ from happycity_server.play.lobby import Lobby
 from happycity_server.play.outbox import Outbox
 from happycity_server.play.session import Session
 from happycity_tournament.visibility import sees_people
-from happycity_tournament.wire import timestamp
 
 _log = structlog.get_logger()
 _Context = grpc.aio.ServicerContext[play.PlayRequest, bytes]

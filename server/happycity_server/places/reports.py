@@ -16,13 +16,13 @@ from happycity.errors import FieldError
 from happycity.match import one_line
 from happycity.records.record import loads
 from happycity.wire.match import result_of
+from happycity.wire.moments import unix_of
 from happycity.worker.v1 import worker_service_pb2 as pb
 from happycity_server.play.counters import Counters
 from happycity_server.play.match import OpenMatch
 from happycity_tournament.games import LARGEST_ID
 from happycity_tournament.recorded_games import replayed_game
 from happycity_tournament.storage.packing import unpack
-from happycity_tournament.wire import unix_of
 
 CLOCK_SECONDS = 3600.0
 """How far the clock of a worker may be from that of its server."""

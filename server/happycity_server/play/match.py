@@ -18,6 +18,7 @@ from happycity.wire.decisions import DecisionEncoder, response_part
 from happycity.wire.fields import to_message
 from happycity.wire.match import incident_message, result_message
 from happycity.wire.messages import config_message
+from happycity.wire.moments import timestamp
 from happycity_server.play.counters import Counters
 from happycity_server.play.events import Events
 from happycity_server.play.referee import (
@@ -30,7 +31,6 @@ from happycity_server.play.referee import (
 )
 from happycity_server.play.session import Seat, Session
 from happycity_tournament.play.match_spec import MatchSpec
-from happycity_tournament.wire import timestamp
 
 
 class MatchState(Enum):

@@ -20,13 +20,13 @@ from happycity.v1 import play_service_pb2 as play
 from happycity.wire.decisions import response_part
 from happycity.wire.match import bot_info_of
 from happycity.wire.messages import PROTOCOL_VERSION
+from happycity.wire.moments import timestamp
 from happycity_server.errors import ApiError, Reason, invalid
 from happycity_server.latest import LatestEntries
 from happycity_server.play.counters import Counters
 from happycity_server.play.limits import SessionLimits
 from happycity_server.play.outbox import Outbox
 from happycity_tournament.games import BotProfile
-from happycity_tournament.wire import timestamp
 
 
 class SeatedMatch(Protocol):

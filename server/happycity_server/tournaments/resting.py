@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from happycity import ConfigError
 from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
+from happycity.wire.moments import timestamp
 from happycity_server.errors import ApiError, Reason, invalid
 from happycity_server.latest import LatestEntries
 from happycity_server.play.lobby import Lobby
@@ -16,7 +17,7 @@ from happycity_tournament.play.progress import TournamentStatus, load_status
 from happycity_tournament.play.snapshot import listed
 from happycity_tournament.storage.async_store import AsyncStore
 from happycity_tournament.storage.stored import Progress, StoredTournament
-from happycity_tournament.wire import timestamp, tournament_message
+from happycity_tournament.wire import tournament_message
 
 KEPT_PROGRESS = 1000
 """Maximum number of tournaments whose progress is kept in memory."""

@@ -15,6 +15,7 @@ from happycity.ladder.v1beta1.ladder_service_pb2 import ActKind
 from happycity.records.record import Json
 from happycity.runtime.settings import load
 from happycity.wire.enums import enum_word
+from happycity.wire.moments import unix_of
 from happycity_tournament.cli.addresses import find_run, open_sources, reading_games, with_tournament
 from happycity_tournament.cli.settings import RunSettings
 from happycity_tournament.client.connection import Connection, call_server
@@ -22,7 +23,6 @@ from happycity_tournament.client.run_folder import RemoteServer, Run
 from happycity_tournament.proof.commitment import Commitment
 from happycity_tournament.proof.tournament_proof import publish as publish_games
 from happycity_tournament.proof.tournament_proof import verify as verify_games
-from happycity_tournament.wire import unix_of
 
 PROCESSES = min(4, os.cpu_count() or 1)
 """How many replay games."""

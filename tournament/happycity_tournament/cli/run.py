@@ -14,7 +14,6 @@ from happycity.errors import fields_named
 from happycity.match import DEFAULT_LINEUP
 from happycity.runtime.commands import AsJson, remark
 from happycity.runtime.settings import flags_of, load
-from happycity_tournament.cli.addresses import find_run, find_tournament, location_at
 from happycity_tournament.cli.options import BASICS, Address
 from happycity_tournament.cli.session_view import SessionView
 from happycity_tournament.cli.settings import (
@@ -41,7 +40,6 @@ from happycity_tournament.lineup import BotEntry, Lineup, bot_entries, bot_entry
 from happycity_tournament.proof.choices import programs_of
 from happycity_tournament.proof.commitment import Commitment
 from happycity_tournament.schedule import schedule_of
-from happycity_tournament.storage.store import Store
 
 File = Annotated[
     Path | None,
@@ -187,6 +185,10 @@ def resume(address: Address = None, *, as_json: AsJson = False) -> None:
     Only the missing games are played. The folder of a run says which server and bots to start; on a running
     server the bots have to connect by themselves.
     """
+    # A new run needs no database in this process.
+    from happycity_tournament.cli.addresses import find_run, find_tournament, location_at  # noqa: PLC0415
+    from happycity_tournament.storage.store import Store  # noqa: PLC0415
+
     run = find_run(address)
     if run is not None:
         if isinstance(run.venue, OwnServer):

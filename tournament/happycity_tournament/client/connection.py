@@ -33,13 +33,14 @@ from happycity.v1.match_service_pb2_grpc import MatchServiceStub
 from happycity.v1.play_service_pb2_grpc import PlayServiceStub
 from happycity.wire.match import result_of, time_control_message
 from happycity.wire.messages import config_message, config_of
+from happycity.wire.moments import unix_of
 from happycity.wire.status import StatusDetails, details_of
 from happycity_tournament.client.run_folder import RemoteServer
 from happycity_tournament.config import TournamentConfig
 from happycity_tournament.games import FinishedGame
 from happycity_tournament.play.snapshot import Snapshot
 from happycity_tournament.recorded_games import RecordedGame, check_printable, game_of_record, named_record
-from happycity_tournament.wire import ratings_of, snapshot_of, tournament_config_message, unix_of
+from happycity_tournament.wire import ratings_of, snapshot_of, tournament_config_message
 
 CONNECT_SECONDS = 5.0
 FIRST_PAUSE_SECONDS = 0.1

@@ -15,8 +15,9 @@ from sqlalchemy.sql.compiler import SQLCompiler
 
 from happycity import BotInfo, Config, Ending, Mode, Scoring, SeatResult
 from happycity.match import one_line
+from happycity.wire.moments import LATEST
 from happycity_tournament.config import TournamentState
-from happycity_tournament.games import LATEST, BotProfile, FinishedGame, Result
+from happycity_tournament.games import BotProfile, FinishedGame, Result
 from happycity_tournament.storage.database import as_json
 from happycity_tournament.storage.schema import games
 from happycity_tournament.storage.stored import Problems, StoredTournament
