@@ -38,7 +38,7 @@ from happycity_server.access.requests import Requests
 from happycity_server.access.roles import CONTRACT, Principal
 from happycity_server.access.token_file import TokenFile
 from happycity_server.api.access import AccessService
-from happycity_server.api.handlers import handlers_of
+from happycity_server.api.handlers import add_service
 from happycity_server.api.health import HealthService
 from happycity_server.api.ladder import LadderService
 from happycity_server.api.matches import MatchService
@@ -308,7 +308,8 @@ class _ServerParts:
         """Have gRPC serve all services but those that `BotServer` has."""
         arena, server = self.arena, self.server.grpc
         own = arena.access, arena.bots, arena.matches, arena.tournaments, arena.ladder, arena.hosting
-        server.add_generic_rpc_handlers([handlers_of(service) for service in own if service is not None])
+        for service in filter(None, own):
+            add_service(server, service)
         add_WorkerServiceServicer_to_server(workers, server)
         health_pb2_grpc.add_HealthServicer_to_server(self._health, server)
         described = (*self._services, health.SERVICE_NAME, reflection.SERVICE_NAME)

@@ -18,12 +18,25 @@ def method_of(path: str) -> MethodDescriptor:
     return descriptor_pool.Default().FindMethodByName(path[1:].replace("/", "."))
 
 
-def handlers_of(service: object) -> grpc.GenericRpcHandler:
-    """Return the handlers of all methods that the contract has of a service, for a gRPC server to add."""
+def add_service(server: grpc.aio.Server, service: object) -> None:
+    """Have a gRPC server serve all methods that the contract has of a service."""
     full_name = FULL_NAMES[type(service).__name__]
     methods = descriptor_pool.Default().FindServiceByName(full_name).methods
-    handlers = {method.name: _handler(getattr(service, method.name), method) for method in methods}
-    return grpc.method_handlers_generic_handler(full_name, handlers)
+    add_handlers(
+        server, full_name, {each.name: _handler(getattr(service, each.name), each) for each in methods}
+    )
+
+
+def add_handlers(
+    server: grpc.aio.Server, full_name: str, handlers: dict[str, grpc.RpcMethodHandler[Any, Any]]
+) -> None:
+    """Have a gRPC server serve methods by their names, as generated code does.
+
+    Calls of methods that aren't registered wait in one queue for all of them. When thousands of calls there
+    are reset at once, gRPC cancels others too.
+    """
+    server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(full_name, handlers),))
+    server.add_registered_method_handlers(full_name, handlers)
 
 
 def _handler(call: Any, method: MethodDescriptor) -> grpc.RpcMethodHandler[Any, Any]:

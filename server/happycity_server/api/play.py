@@ -19,6 +19,7 @@ from happycity.wire.match import bot_info_message, duration_message
 from happycity.wire.messages import catalogue_message
 from happycity.wire.moments import timestamp
 from happycity_server.access.roles import Principal, principal
+from happycity_server.api.handlers import add_handlers
 from happycity_server.api.paging import page_size, page_token, position_of
 from happycity_server.errors import ApiError, Reason, invalid
 from happycity_server.play.lobby import Lobby
@@ -39,14 +40,14 @@ class PlayService:
         self._is_hosted = is_hosted
         self._hello_seconds = hello_seconds
 
-    def handler(self) -> grpc.GenericRpcHandler:
-        """Return the RPC handler for a server to add."""
+    def add_to(self, server: grpc.aio.Server) -> None:
+        """Have a gRPC server serve it."""
         method = grpc.stream_stream_rpc_method_handler(
             self._play,
             request_deserializer=play.PlayRequest.FromString,
             response_serializer=bytes,
         )
-        return grpc.method_handlers_generic_handler("happycity.v1.PlayService", {"Play": method})
+        add_handlers(server, "happycity.v1.PlayService", {"Play": method})
 
     async def _play(self, _requests: object, context: _Context) -> None:
         caller = principal()

@@ -30,7 +30,7 @@ from happycity_server.access.gate import Authenticator, Gate, RateLimits
 from happycity_server.access.interceptor import AccessInterceptor
 from happycity_server.access.requests import Requests
 from happycity_server.access.token_file import TokenFile
-from happycity_server.api.handlers import handlers_of
+from happycity_server.api.handlers import add_service
 from happycity_server.api.model import ModelService
 from happycity_server.api.play import CatalogueService, PlayService
 from happycity_server.config import ServerSettings
@@ -113,9 +113,10 @@ class BotServer:
         """Return a server of gRPC that has what bots use, with more options."""
         interceptors = (AccessInterceptor(self.gate, self._requests),)
         server = grpc.aio.server(interceptors=interceptors, options=(*_server_options(self._settings), *more))
-        server.add_generic_rpc_handlers((self._play.handler(), handlers_of(CatalogueService())))
+        self._play.add_to(server)
+        add_service(server, CatalogueService())
         if self._simulations is not None:
-            server.add_generic_rpc_handlers((handlers_of(self._simulations),))
+            add_service(server, self._simulations)
         return server
 
     @asynccontextmanager
