@@ -78,7 +78,7 @@ def connect(server: ServerProcess) -> socket.socket:
 
 def send_calls(server: ServerProcess, calls: int, *, reset: bool) -> None:
     """Begin calls whose message never comes, over as many connections as the server makes necessary."""
-    block = header_block("/happycity.v1.MatchService/GetMatch")
+    block = header_block("/happycity.v1.MatchService/ListMatches")
     sent = 0
     while sent < calls:
         # The server may end a connection at any time.
@@ -116,7 +116,7 @@ def read_all(connection: socket.socket) -> None:
 def test_calls_without_a_message_cost_little(
     server: ServerProcess, token: str, request: pytest.FixtureRequest, *, reset: bool
 ) -> None:
-    """Memory stays bounded however many calls are begun, and newcomers are served meanwhile."""
+    """Memory stays bounded however many calls are begun; newcomers who call the same are served meanwhile."""
     calls = 100_000
     with ThreadPoolExecutor(4) as pool:
         flood = [pool.submit(send_calls, server, calls, reset=reset) for _ in range(4)]

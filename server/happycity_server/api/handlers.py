@@ -32,8 +32,7 @@ def add_handlers(
 ) -> None:
     """Have a gRPC server serve methods by their names, as generated code does.
 
-    Calls of methods that aren't registered wait in one queue for all of them. When thousands of calls there
-    are reset at once, gRPC cancels others too.
+    Calls of methods that aren't registered wait in one queue, where a flood of one would hold up all others.
     """
     server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(full_name, handlers),))
     server.add_registered_method_handlers(full_name, handlers)

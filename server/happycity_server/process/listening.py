@@ -39,11 +39,17 @@ from happycity_server.model.pool import PlayoutPool
 from happycity_server.play.lobby import Lobby
 from happycity_server.process.programs import private_address
 
+MOST_WAITING = 100_000
+"""Calls of a method that have come and are not looked at yet; each has some kilobytes."""
 _OPTIONS = (
     # What gRPC receives ahead of a stream's reader: by default 4 MB, and more, without a limit, where the
     # machine is slow to answer.
     ("grpc.http2.bdp_probe", 0),
     ("grpc.http2.lookahead_bytes", 1024 * 1024),
+    # Calls that wait for the event loop: of more than 1,000 of a method gRPC itself ends some as CANCELLED,
+    # those of honest callers among them (grpc/grpc#34782).
+    ("grpc.server.max_pending_requests", MOST_WAITING),
+    ("grpc.server.max_pending_requests_hard_limit", MOST_WAITING),
     ("grpc.so_reuseport", 0),  # else a second server would share the port without a word
     ("grpc.max_send_message_length", 64 * 1024 * 1024),
     # Clients may ping as often as every 10 s without being disconnected, also while they have no call open.
