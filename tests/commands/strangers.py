@@ -20,7 +20,7 @@ HEAD = "HTTP/1.1\r\nHost: localhost\r\n"
 
 
 class Stranger:
-    """One address of this machine that connects to the pages of a server, whatever its certificate."""
+    """A client at one address of this machine, which doesn't check the server's certificate."""
 
     def __init__(self, url: str, source: str) -> None:
         self._url, self._source = url, source
@@ -47,7 +47,7 @@ def frames(stranger: Stranger) -> None:
 
 
 def rush(stranger: Stranger) -> None:
-    """Ask for the dearest pages over many connections, and go away."""
+    """Ask for the most expensive pages over many connections, and close them."""
     asking = [stranger.encrypted() for _ in range(RUSH)]
     for one, path in zip(asking, itertools.cycle(("/", "/ladder", "/feed.atom", "/games")), strict=False):
         one.sendall(f"GET {path} {HEAD}\r\n".encode())

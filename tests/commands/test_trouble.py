@@ -85,7 +85,7 @@ class Trouble:
         return self.competition.running["server"].process
 
     def stored(self) -> Rows:
-        """Return all that is stored for ever, from the store, the tokens and the hosted bots."""
+        """Return what is never changed once stored: rows of the store, tokens, programs of hosted bots."""
         cup = self.competition.top / "cup"
         store = f"file:{cup / 'games.sqlite'}?mode=ro"
         with closing(sqlite3.connect(store, uri=True, timeout=LIMIT)) as database:

@@ -35,7 +35,7 @@ Submit = Callable[[Feeds, Request, Fields], Awaitable[Response]]
 MAX_FORM_BYTES = 1024
 """The largest form that is read where no other limit is named."""
 _NOT_OF_THE_FORM = (Reason.UNAUTHENTICATED, Reason.WRONG_ROLE, Reason.RATE_LIMITED, Reason.NO_LADDER)
-"""Why a form is refused whatever its fields have: nothing in it can be changed for the better."""
+"""Reasons that no change of the form's fields removes, so that it isn't shown again."""
 _HTML = Kind[bytes]("pages", kept=32)
 """Of pages that change no more, by page, address and language: the page, compressed."""
 

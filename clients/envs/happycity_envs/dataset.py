@@ -195,23 +195,29 @@ def write_minari(found: Iterator[Episode], out: Path, *, reward: Reward, author:
             )
 
     storage.update_episodes(buffers())
-    count, kind, own = int(storage.total_episodes), first.config, metadata("happycity")
-    links = dict(line.split(", ", 1) for line in own.get_all("Project-URL", ()))
-    storage.update_metadata(
-        {
-            "dataset_id": out.name,
-            "minari_version": version("minari"),
-            "author": {author or own["Author"]},
-            "algorithm_name": ", ".join(sorted(bots)),
-            "code_permalink": links["Repository"],
-            "requirements": [f"happycity[gymnasium]=={own['Version']}"],
-            "description": (
-                f"{plural(count, 'episode')} of {plural(len(games), 'game')} of Happy City with "
-                f"{kind.players} players, {kind.mode.value} and {kind.scoring.value} scoring: what one seat "
-                f"saw and did. Rewards: {reward.value}. Observation layout {OBSERVATION_LAYOUT}, action "
-                f"numbering {ACTION_NUMBERING}; see {links['Documentation']}."
-            ),
-        }
-    )
+    count = int(storage.total_episodes)
+    content = f"{plural(count, 'episode')} of {plural(len(games), 'game')}"
+    described = _description(content, first.config, reward=reward, bots=bots, author=author)
+    storage.update_metadata({"dataset_id": out.name, "minari_version": version("minari"), **described})
     partial.rename(out)
     return count
+
+
+def _description(
+    content: str, config: Config, *, reward: Reward, bots: Collection[str], author: str
+) -> dict[str, object]:
+    """Return what Minari's lists show of a data set with some content."""
+    own = metadata("happycity")
+    links = dict(line.split(", ", 1) for line in own.get_all("Project-URL", ()))
+    return {
+        "author": {author or own["Author"]},
+        "algorithm_name": ", ".join(sorted(bots)),
+        "code_permalink": links["Repository"],
+        "requirements": [f"happycity[gymnasium]=={own['Version']}"],
+        "description": (
+            f"{content} of Happy City with {config.players} players, {config.mode.value} and "
+            f"{config.scoring.value} scoring: what one seat saw and did. Rewards: {reward.value}. "
+            f"Observation layout {OBSERVATION_LAYOUT}, action numbering {ACTION_NUMBERING}; "
+            f"see {links['Documentation']}."
+        ),
+    }

@@ -364,7 +364,7 @@ class Submissions:
         return submission
 
     def change(self, submission: Submission, **fields: Any) -> Submission:
-        """Change fields of a submission, whatever else of it has changed meanwhile; `save` stores that."""
+        """Change some fields of a submission and keep the others as they are now; `save` stores that."""
         with self._changing:
             of_bot = self._known[submission.bot.name]
             present = of_bot.get(submission.digest, submission)
