@@ -22,6 +22,7 @@ RUN /opt/uv/bin/uv export --frozen --extra web --extra postgresql --no-dev --no-
     && /opt/uv/bin/uv pip install --no-cache --python /opt/happycity --compile-bytecode --requirement requirements.txt
 # The wheel itself, with its hot modules compiled.
 COPY game ./game
+COPY runtime ./runtime
 COPY evaluation ./evaluation
 COPY server ./server
 COPY tournament ./tournament

@@ -30,6 +30,7 @@ _SDKS: Final = {
 """The files of each SDK by the ends of their names."""
 _PYTHON: Final = {
     r"game/": "game",
+    r"runtime/": "runtime",
     r"evaluation/": "evaluation",
     r"server/": "server",
     r"tournament/": "tournament",

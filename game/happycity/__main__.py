@@ -1,6 +1,6 @@
 """`python -m happycity`: the same as the command `happycity`."""
 
-from happycity.cli import main
+from happycity_entry import happycity
 
 if __name__ == "__main__":
-    main()
+    happycity()

@@ -19,7 +19,7 @@ from pydantic import (
 from happycity import Config, ConfigError, FailurePolicy, Mode, Scoring, TimeControl
 from happycity.errors import FieldError
 from happycity.match import check_bot_name
-from happycity.runtime.settings import SettingsError, read_toml
+from happycity_runtime.settings import SettingsError, read_toml
 from happycity_tournament.config import MEAN_ELO, check_elo, check_title
 
 _STRICT = ConfigDict(extra="forbid")

@@ -15,13 +15,13 @@ from pydantic import ValidationError
 
 from happycity import BotInfo, ConfigError
 from happycity.records.record import Json
-from happycity.runtime.parallel import in_processes
 from happycity_ladder.book import Book, line_row
 from happycity_ladder.entries import DealKind, LadderDeal, Season, Version
 from happycity_ladder.ladder_config import LadderConfig, deal_seed, season_secret
 from happycity_ladder.ladder_rows import add_scores, rated_deal_of, row_of
 from happycity_ladder.leaderboard import Score, leaderboard
 from happycity_ladder.rater import Rater
+from happycity_runtime.parallel import in_processes
 from happycity_tournament.games import BotProfile, FinishedGame
 from happycity_tournament.plain_json import plain_json
 from happycity_tournament.proof.commitment import Commitment, canonical

@@ -11,7 +11,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from happycity.runtime.program import run_program
+from happycity_runtime.program import run_program
 
 if TYPE_CHECKING:
     from happycity_server.config import ServerSettings

@@ -26,13 +26,13 @@ from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
 from happycity import ConfigError
-from happycity.runtime.event_loop import on_stop_signal, run, running
-from happycity.runtime.files import private_files
-from happycity.runtime.tokens import Role
-from happycity.runtime.transport import Target, is_loopback, split_host_port
 from happycity.worker.v1.worker_service_pb2 import Conditions
 from happycity.worker.v1.worker_service_pb2_grpc import add_WorkerServiceServicer_to_server
 from happycity_ladder.ladder_config import LadderConfig
+from happycity_runtime.event_loop import on_stop_signal, run, running
+from happycity_runtime.files import private_files
+from happycity_runtime.tokens import Role
+from happycity_runtime.transport import Target, is_loopback, split_host_port
 from happycity_server.access.gate import Authenticator, house_callers
 from happycity_server.access.requests import Requests
 from happycity_server.access.roles import CONTRACT, Principal

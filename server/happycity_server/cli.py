@@ -17,11 +17,11 @@ import typer
 
 from happycity import ConfigError
 from happycity.match import check_bot_name
-from happycity.runtime.commands import AsJson, Commands, remark
-from happycity.runtime.settings import CommandSettings, flags_of, load, setting
-from happycity.runtime.tokens import Role, StoredTokens, Token, add_tokens, new_token, read_tokens_file
-from happycity.runtime.transport import Access
 from happycity.text.words import plural
+from happycity_runtime.commands import AsJson, Commands, remark
+from happycity_runtime.settings import CommandSettings, flags_of, load, setting
+from happycity_runtime.tokens import Role, StoredTokens, Token, add_tokens, new_token, read_tokens_file
+from happycity_runtime.transport import Access
 from happycity_server.__main__ import start
 from happycity_server.access.token_file import revoke_token
 from happycity_server.config import DEFAULT_STORE, DEFAULT_TOKENS, LogFormat, ServerSettings, load_settings

@@ -19,9 +19,9 @@ from pydantic import (
 
 from happycity import ConfigError
 from happycity.match import check_bot_name, check_reference_bot, name_key
-from happycity.runtime.addresses import TrustedProxies
-from happycity.runtime.settings import CommandSettings, load, setting
-from happycity.runtime.transport import DEFAULT_ADDRESS, is_loopback, is_unix, split_host_port
+from happycity_runtime.addresses import TrustedProxies
+from happycity_runtime.settings import CommandSettings, load, setting
+from happycity_runtime.transport import DEFAULT_ADDRESS, is_loopback, is_unix, split_host_port
 from happycity_server.play.limits import SessionLimits
 
 ENVIRONMENT = "HAPPYCITY_SERVE_"

@@ -19,11 +19,11 @@ import structlog
 from google.protobuf.message_factory import GetMessageClass
 
 from happycity.errors import FieldError
-from happycity.runtime.event_loop import running
-from happycity.runtime.installation import install_command
-from happycity.runtime.program import missing_packages
-from happycity.runtime.tokens import Role
-from happycity.runtime.transport import join_host_port
+from happycity_runtime.event_loop import running
+from happycity_runtime.installation import install_command
+from happycity_runtime.program import missing_packages
+from happycity_runtime.tokens import Role
+from happycity_runtime.transport import join_host_port
 from happycity_server.access.gate import Gate
 from happycity_server.access.requests import Requests
 from happycity_server.access.roles import ROLES, Principal, path_of, principal

@@ -27,8 +27,8 @@ from prometheus_client.core import (
 )
 from prometheus_client.registry import Collector, CollectorRegistry
 
-from happycity.runtime.tokens import TokenError, read_tokens_file
-from happycity.runtime.transport import FileStamp, file_stamp, split_host_port
+from happycity_runtime.tokens import TokenError, read_tokens_file
+from happycity_runtime.transport import FileStamp, file_stamp, split_host_port
 from happycity_server.errors import ListenError
 from happycity_server.places.places import Places
 from happycity_server.play.counters import LAG_BOUNDS_SECONDS, THINK_BOUNDS_US, Counters

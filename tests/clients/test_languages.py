@@ -17,8 +17,8 @@ from tests.waiting import LIMIT
 from tools.languages import CLIENTS, LANGUAGES, command, missing
 
 from happycity import Mode
-from happycity.runtime.guests import settings_text
-from happycity.runtime.tokens import Role
+from happycity_runtime.guests import settings_text
+from happycity_runtime.tokens import Role
 
 
 @pytest.mark.parametrize("mode", list(Mode), ids=lambda mode: mode.value)

@@ -17,8 +17,8 @@ import pytest
 import structlog
 from tests.waiting import PATIENT
 
-from happycity import cli
 from happycity.records.record import Json
+from happycity_entry import cli
 from happycity_tournament.cli import app
 from happycity_tournament.client.connection import Connection, call_server
 from happycity_tournament.client.run_folder import RemoteServer

@@ -17,8 +17,8 @@ from tests.server.server_process import server_process
 from tests.tournament.games import single_game, with_records
 from tests.waiting import LIMIT, PATIENT
 
-from happycity.runtime.tokens import Role
 from happycity_ladder.ladder_config import example
+from happycity_runtime.tokens import Role
 from happycity_tournament.storage.store import Store
 
 

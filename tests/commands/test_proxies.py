@@ -11,15 +11,15 @@ from tests.proxies import CountingProxy, proxy
 from tests.tournament.servers import arena
 from tests.waiting import PATIENT
 
-from happycity.runtime.transport import Target, proxy_for, uses_proxy
 from happycity_client import Settings
 from happycity_llm.endpoint import Budget, Endpoint, ModelError
 from happycity_mcp.arena import connected_bots
+from happycity_runtime.transport import Target, proxy_for, uses_proxy
 
 __all__ = ["proxy"]  # a fixture
 
 ROOT = Path(__file__).parents[2]
-_PRODUCT = ("game", "server", "tournament", "web", "viewer", "ladder", "clients")
+_PRODUCT = ("game", "runtime", "server", "tournament", "web", "viewer", "ladder", "clients")
 _SOURCES = {".py", ".go", ".ts", ".cpp", ".h", ".rs", ".java", ".in"}
 _GENERATED = {"node_modules", "target", "build", "dist", "tests", "v1.rs", "bin"}
 _COMMANDS = (
@@ -154,7 +154,7 @@ def test_a_whole_run_makes_no_connection_to_a_proxy(tmp_path: Path, proxy: Count
 @pytest.mark.parametrize(
     ("folder", "pattern", "allowed"),
     [
-        (".", r"grpc\.(aio\.)?(in)?secure_channel\(", {"game/happycity/runtime/transport.py": 2}),
+        (".", r"grpc\.(aio\.)?(in)?secure_channel\(", {"runtime/happycity_runtime/transport.py": 2}),
         ("clients", r"grpc\.(NewClient|Dial|DialContext)\(", {"clients/go/settings.go": 1}),
         ("clients", r"new grpc\.Client\(", {"clients/typescript/src/session.ts": 1}),
         ("clients", r"Create(Custom)?Channel\(", {"clients/cpp/src/session.cpp": 1}),

@@ -18,8 +18,8 @@ from tests.server.hosting.conftest import host, why_not
 from tests.waiting import LIMIT, PATIENT
 
 from happycity import Config, TimeControl
-from happycity.runtime.tokens import Role
-from happycity.runtime.transport import Access
+from happycity_runtime.tokens import Role
+from happycity_runtime.transport import Access
 from happycity_tournament.client.connection import call_server
 from happycity_tournament.client.run_folder import RemoteServer
 from happycity_tournament.config import RandomRounds, TournamentConfig

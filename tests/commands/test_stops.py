@@ -13,7 +13,7 @@ import pytest
 from tests.commands import programs
 from tests.commands.programs import ALL_GAMES, Gate, Program, Start, command_of
 
-from happycity.runtime.transport import Access
+from happycity_runtime.transport import Access
 from happycity_tournament.client.connection import ServerError, call_server
 from happycity_tournament.storage.store import Store
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tools import ROOT
 
-PRODUCT = ("game", "evaluation", "server", "tournament", "ladder", "clients", "viewer", "web")
+PRODUCT = ("game", "runtime", "evaluation", "server", "tournament", "ladder", "clients", "viewer", "web")
 _CLASS = re.compile(r"^ *class (\w+)[(:]", re.MULTILINE)
 
 

@@ -14,8 +14,8 @@ from tests.docs.test_docs import ROOT, blocks, text_of
 from tests.mcp.clients import golden
 from tests.server.server_process import server_process
 
-from happycity.runtime.child import child_environment
 from happycity_mcp.cli import mcp
+from happycity_runtime.child import child_environment
 
 PAGE = text_of("docs/agents.md")
 

@@ -18,13 +18,13 @@ from tests.server.harness import PATIENT, serving
 from tests.waiting import LIMIT
 
 from happycity import Config, ConfigError
-from happycity.runtime import http as http_module
 from happycity.v1 import match_service_pb2 as pb
 from happycity.v1.match_service_pb2_grpc import MatchServiceStub
 from happycity.wire.messages import config_message
 from happycity_mcp import server as server_module
 from happycity_mcp.cli import mcp
 from happycity_mcp.server import HttpSettings, serving_http
+from happycity_runtime import http as http_module
 
 CLIENT = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
 HELLO = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": CLIENT}

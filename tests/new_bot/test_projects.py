@@ -9,10 +9,10 @@ import pytest
 from tests.docs.test_docs import ROOT
 
 from happycity import ConfigError
-from happycity.runtime.installation import own_checkout
 from happycity_new_bot.cli import Language, new_bot
 from happycity_new_bot.languages import LANGUAGES
 from happycity_new_bot.project import package_name, write_project
+from happycity_runtime.installation import own_checkout
 
 
 @pytest.fixture(params=[None, ROOT], ids=["published", "checkout"])

@@ -22,7 +22,7 @@ class Refusing:
     allowed = {
         *sys.stdlib_module_names,
         *("grpc", "google", "google.protobuf", "google.rpc", "google._upb", "typing_extensions"),
-        *("happycity", "happycity_client", "happycity_entry", "happycity__mypyc"),
+        *("happycity", "happycity_client", "happycity_entry", "happycity_runtime", "happycity__mypyc"),
     }
 
     def find_spec(self, name, path=None, target=None):

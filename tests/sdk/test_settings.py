@@ -8,8 +8,8 @@ import pytest
 from tools import ROOT
 
 from happycity.errors import ConfigError
-from happycity.runtime.transport import uses_proxy
 from happycity_client import BotInfo, Settings
+from happycity_runtime.transport import uses_proxy
 
 CASES = [
     json.loads(line) for line in (ROOT / "clients/conformance/settings.jsonl").read_text("utf-8").splitlines()

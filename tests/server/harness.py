@@ -14,13 +14,13 @@ from google.protobuf.descriptor import MethodDescriptor
 from google.protobuf.message_factory import GetMessageClass
 
 from happycity import Config
-from happycity.runtime.tokens import Role, add_tokens, new_token
 from happycity.v1 import match_pb2
 from happycity.v1 import play_service_pb2 as play
 from happycity.v1.play_service_pb2_grpc import PlayServiceStub
 from happycity.wire.match import duration_message
 from happycity.wire.messages import config_message
 from happycity.wire.status import details_of
+from happycity_runtime.tokens import Role, add_tokens, new_token
 from happycity_server.app import Clocks, RunningServer, run_server
 from happycity_server.config import ServerSettings
 from happycity_server.play.lobby import SWEEP_SECONDS

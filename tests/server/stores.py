@@ -9,11 +9,11 @@ from sqlalchemy import insert
 from tests.tournament.leagues import START, League
 
 from happycity import BotInfo
-from happycity.runtime.tokens import Invitation, Role, StoredTokens, Token, new_token
 from happycity_ladder.beliefs import Beliefs
 from happycity_ladder.book import Book
 from happycity_ladder.entries import DealKind, RatedDeal
 from happycity_ladder.ladder_config import LadderConfig
+from happycity_runtime.tokens import Invitation, Role, StoredTokens, Token, new_token
 from happycity_server.access.token_file import new_invitation
 from happycity_tournament.config import TournamentState
 from happycity_tournament.games import BotProfile

@@ -13,9 +13,9 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from structlog.testing import capture_logs
 from tests.server import harness as h
 
-from happycity.runtime.tokens import Role, TokenError
 from happycity.v1 import match_pb2
 from happycity.v1 import play_service_pb2 as play
+from happycity_runtime.tokens import Role, TokenError
 from happycity_server.access.roles import CONTRACT
 from happycity_server.app import Clocks, run_server
 from happycity_server.config import ServerSettings

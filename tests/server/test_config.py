@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from happycity.runtime.settings import SettingsError
-from happycity.runtime.transport import split_host_port
+from happycity_runtime.settings import SettingsError
+from happycity_runtime.transport import split_host_port
 from happycity_server.config import LogFormat, ServerSettings, load_settings
 
 

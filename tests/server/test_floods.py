@@ -15,9 +15,9 @@ from tests.server.harness import bearer, issued_token
 from tests.server.server_process import ServerProcess, server_process
 from tests.waiting import LIMIT
 
-from happycity.runtime.tokens import Role
 from happycity.v1.match_service_pb2 import ListMatchesRequest
 from happycity.v1.match_service_pb2_grpc import MatchServiceStub
+from happycity_runtime.tokens import Role
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs Linux's /proc")
 

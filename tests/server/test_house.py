@@ -11,8 +11,8 @@ import pytest
 from structlog.testing import capture_logs
 from tests.server import harness as h
 
-from happycity.runtime.settings import SettingsError
-from happycity.runtime.tokens import Role
+from happycity_runtime.settings import SettingsError
+from happycity_runtime.tokens import Role
 from happycity_server.config import load_settings, parse_house
 from happycity_server.process import programs
 

@@ -21,7 +21,7 @@ from tests.server.conftest import playing
 from tests.server.harness import bearer, called, issued_token, matches_at, serving, settings, terms
 from tests.waiting import LIMIT
 
-from happycity.runtime.tokens import Role, read_tokens_file
+from happycity_runtime.tokens import Role, read_tokens_file
 from happycity_server import metrics as metrics_module
 from happycity_server.app import RunningServer, run_server
 from happycity_server.cli import backup

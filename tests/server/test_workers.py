@@ -19,9 +19,9 @@ from tests.server.conftest import playing
 from tests.server.harness import Service, issued_token, serving, settings, tournaments_at
 from tests.server.process.test_tls import issue
 
-from happycity.runtime.tokens import Role
-from happycity.runtime.transport import Access
 from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
+from happycity_runtime.tokens import Role
+from happycity_runtime.transport import Access
 from happycity_server.app import run_server
 from happycity_server.places import protocol
 from happycity_server.process import programs

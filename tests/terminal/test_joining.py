@@ -12,8 +12,8 @@ from tests.programs import run
 from tests.server.harness import issued_token, serving
 from tests.server.server_process import server_process
 
-from happycity.runtime.tokens import Role, read_tokens_file
 from happycity_client import Settings
+from happycity_runtime.tokens import Role, read_tokens_file
 from happycity_server.access.token_file import SecretCall, add_invitation
 from happycity_terminal import joining
 

@@ -16,8 +16,8 @@ from tests.server.harness import met, serving
 from tests.server.server_process import server_process
 
 from happycity import Ending, Mode
-from happycity.runtime.transport import Access
 from happycity_client import Settings, play
+from happycity_runtime.transport import Access
 from happycity_terminal.practice_matches import PracticeGame, PracticeMatches, PracticePlan
 from happycity_tournament.client.run_folder import RemoteServer
 from happycity_tournament.lineup import Lineup, bot_entries

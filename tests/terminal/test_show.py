@@ -16,9 +16,9 @@ from tests.tournament.servers import Arena, arena
 
 from happycity import Config, Move, TimeControl
 from happycity.records.record import Json, dumps, loads
-from happycity.runtime.transport import Access
 from happycity_bots import BOTS as REFERENCE_BOTS
 from happycity_client import Bot, Decision
+from happycity_runtime.transport import Access
 from happycity_tournament.client.connection import connect
 from happycity_tournament.config import RandomRounds, TournamentConfig
 from happycity_tournament.recorded_games import named_record

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tests.waiting import LIMIT
 
-from happycity.runtime.child import child_environment
+from happycity_runtime.child import child_environment
 
 _BLOCK = re.compile(r"^```sh\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _PROGRAMS = str(Path(sys.executable).parent)

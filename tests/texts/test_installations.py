@@ -29,7 +29,7 @@ TEXTS = (
 )
 """The ends of names of files that say something to people: pages, messages in code, templates."""
 PLACES = (
-    *("docs", "game", "server", "tournament", "ladder", "viewer", "web"),
+    *("docs", "game", "runtime", "server", "tournament", "ladder", "viewer", "web"),
     *("clients", "deploy", "tools", ".github"),
 )
 BUILT = {"node_modules", "target", "build", "dist", "bin", "v1", "v1beta1", "gen", "__pycache__"}
@@ -76,7 +76,7 @@ def texts() -> Iterator[tuple[str, str]]:
 def test_no_text_installs_what_is_not_published() -> None:
     """Neither pages nor messages nor templates do; who followed them would get nothing, or a stranger's."""
     found = dict(texts())
-    assert {"docs/external-ais.md", "game/happycity/cli.py", "clients/go/README.md"} <= set(found)
+    assert {"docs/external-ais.md", "runtime/happycity_entry/cli.py", "clients/go/README.md"} <= set(found)
     assert sum(len(COMMAND.findall(text)) for text in found.values()) >= 20
     assert {name: lines for name, text in found.items() if (lines := unpublished(text))} == {}
 

@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 from structlog.testing import capture_logs
 from tests.waiting import LIMIT
 
-from happycity.runtime.transport import Access
 from happycity_bots import BOTS
 from happycity_client import BotFactory, Settings, play
+from happycity_runtime.transport import Access
 from happycity_server.app import run_server
 from happycity_server.config import ServerSettings
 from happycity_tournament.client.connection import connect

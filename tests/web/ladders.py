@@ -14,9 +14,9 @@ from tests.server.conftest import RandomMove, playing
 from tests.server.harness import Service, bearer, issued_token, serving
 from tests.waiting import LIMIT
 
-from happycity.runtime.tokens import Role
-from happycity.runtime.transport import Access
 from happycity_client import BotFactory, BotInfo
+from happycity_runtime.tokens import Role
+from happycity_runtime.transport import Access
 from happycity_web.guard import COOKIE
 
 _CONFIG = """\

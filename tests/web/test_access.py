@@ -17,7 +17,7 @@ from tests.waiting import LIMIT
 from tests.web.conftest import Site
 from tests.web.sockets import close_code, closed_with, socket_of
 
-from happycity.runtime.tokens import Role
+from happycity_runtime.tokens import Role
 from happycity_server.access.token_file import revoke_token
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")

@@ -21,8 +21,8 @@ from tests.web.floods import RUSH, answered, answered_before_a_visitor, ask, con
 from tests.web.sockets import close_code, closed_with, socket_of
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
-from happycity.runtime import http
-from happycity.runtime.addresses import TrustedProxies
+from happycity_runtime import http
+from happycity_runtime.addresses import TrustedProxies
 from happycity_server.access import gate as gate_module
 from happycity_server.access.gate import Authenticator, Gate, RateLimits
 from happycity_server.errors import ApiError

@@ -20,8 +20,8 @@ from tests.web.table import check_layout
 
 from happycity.access.v1beta1 import access_service_pb2 as pb
 from happycity.access.v1beta1.access_service_pb2_grpc import AccessServiceStub
-from happycity.runtime.guests import Link
-from happycity.runtime.tokens import Role, read_tokens_file
+from happycity_runtime.guests import Link
+from happycity_runtime.tokens import Role, read_tokens_file
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 

@@ -12,9 +12,9 @@ from tests.server.harness import connected, matches_at, serving, terms
 from tests.web.conftest import Site
 
 from happycity import Move
-from happycity.runtime.transport import Access
 from happycity.v1 import match_service_pb2 as match_pb
 from happycity_client import Bot, Decision
+from happycity_runtime.transport import Access
 from happycity_tournament.cli.console import ratings_table
 from happycity_tournament.client.connection import Connection
 from happycity_web.home import by_strength

@@ -22,8 +22,8 @@ from tests.web.table import OVERFLOWING, check_layout, choice, next_decision, pl
 
 from happycity import CARDS
 from happycity.records.replay import replay
-from happycity.runtime.tokens import Role
 from happycity.v1 import match_pb2
+from happycity_runtime.tokens import Role
 from happycity_server.people import tables
 from happycity_tournament.storage.packing import unpack
 from happycity_tournament.storage.store import Store

@@ -29,10 +29,10 @@ from tests.waiting import LIMIT
 from tests.web.conftest import Site
 from tests.web.ladders import LadderSite
 
-from happycity.runtime.tokens import Role
-from happycity.runtime.transport import Access
 from happycity.v1 import match_pb2
 from happycity.wire.match import duration_message
+from happycity_runtime.tokens import Role
+from happycity_runtime.transport import Access
 from happycity_web.guard import COOKIE, SEAT_COOKIE
 from happycity_web.picture import SIZE, game_picture
 

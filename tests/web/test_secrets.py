@@ -22,7 +22,7 @@ from structlog.testing import capture_logs
 from tests.server import harness as h
 from tests.waiting import LIMIT
 
-from happycity.runtime.tokens import Role
+from happycity_runtime.tokens import Role
 from happycity_server.access.roles import ROLES
 from happycity_server.access.token_file import SecretCall, add_invitation
 from happycity_server.process.logs import sanitize

@@ -19,8 +19,8 @@ from uvicorn.protocols.utils import ClientDisconnected
 from uvicorn.server import ServerState
 
 from happycity import ConfigError
-from happycity.runtime import http, program
-from happycity.runtime.http import BoundedProtocol
+from happycity_runtime import http, program
+from happycity_runtime.http import BoundedProtocol
 from happycity_server.errors import ListenError
 from happycity_web import serve
 

@@ -32,10 +32,10 @@ from tools.docs.sights import PAGE, sights_page
 from happycity import BotInfo, Config, Deal
 from happycity.records.random_games import movers_rng, record_random_game
 from happycity.records.record import dumps, metrics_json
-from happycity.runtime.tokens import Role
 from happycity_ladder import entries
 from happycity_ladder.book import Book
 from happycity_mcp.tools import Tools
+from happycity_runtime.tokens import Role
 from happycity_server.access.roles import ROLES, PublicRole
 from happycity_server.app import Clocks
 from happycity_tournament.config import RandomRounds, TournamentConfig, TournamentState

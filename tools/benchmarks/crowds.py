@@ -16,10 +16,10 @@ from urllib.parse import urlsplit
 import grpc
 import websockets
 
-from happycity.runtime.event_loop import run
 from happycity.v1 import match_pb2
 from happycity.v1 import play_service_pb2 as pb
 from happycity.v1.play_service_pb2_grpc import PlayServiceStub
+from happycity_runtime.event_loop import run
 from tools.benchmarks.harness import say
 
 Member = TypeVar("Member")

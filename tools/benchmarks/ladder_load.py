@@ -31,13 +31,13 @@ from sqlalchemy import delete, func, select, update
 from happycity import BotInfo
 from happycity.ladder.v1beta1 import ladder_service_pb2 as pb
 from happycity.ladder.v1beta1.ladder_service_pb2_grpc import LadderServiceStub
-from happycity.runtime.transport import Access
 from happycity.v1 import bot_service_pb2 as bots_pb
 from happycity.v1.bot_service_pb2_grpc import BotServiceStub
 from happycity_bots.catalogue import BOTS
 from happycity_client import Settings, play, run_until_stopped
 from happycity_ladder.entries import DealKind, Rating
 from happycity_ladder.ladder_config import LadderConfig
+from happycity_runtime.transport import Access
 from happycity_server.config import LogFormat
 from happycity_server.ladder.ratings import LadderRatings
 from happycity_server.ladder.served_book import ServedBook

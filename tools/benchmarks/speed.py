@@ -33,11 +33,11 @@ import structlog
 from happycity import Config, Deal, FailurePolicy, Game, Mode, TimeControl
 from happycity.compiled import is_compiled
 from happycity.records.random_games import play_random_game
-from happycity.runtime import event_loop
 from happycity.v1 import play_service_pb2 as pb
 from happycity_bots import GreedyBot, PlannerBot, RandomBot, RolloutBot
 from happycity_client import Bot, Decision, GameStarted
 from happycity_client.player import Player, RequestOutbox
+from happycity_runtime import event_loop
 from happycity_server.play.clock import FairClock
 from happycity_server.play.lobby import Lobby
 from happycity_server.play.match import Match

@@ -32,10 +32,10 @@ import numpy as np
 
 from happycity import BotInfo, Config, Deal, SeatResult, VoidReason
 from happycity.records.random_games import record_random_game
-from happycity.runtime.event_loop import run
 from happycity_ladder.book import Book
 from happycity_ladder.entries import DealKind, NewDeal
 from happycity_ladder.ladder_config import LadderConfig
+from happycity_runtime.event_loop import run
 from happycity_server.ladder.ratings import LadderRatings
 from happycity_server.ladder.served_book import ServedBook
 from happycity_tournament.config import RandomRounds, TournamentConfig

@@ -9,9 +9,9 @@ from typing import Any
 import typer
 from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 
-from happycity.cli import COMMANDS
-from happycity.cli import app as happycity_app
-from happycity.runtime.commands import Commands
+from happycity_entry.cli import COMMANDS
+from happycity_entry.cli import app as happycity_app
+from happycity_runtime.commands import Commands
 from happycity_tournament.cli.app import app as tournament_app
 from tools.docs.contract import table
 

@@ -146,7 +146,7 @@ class Lineup:
 
     def check(self) -> None:
         """Refuse a lineup that can't be started: with a name twice, or a program that isn't there."""
-        from happycity.runtime.child import split_command  # noqa: PLC0415 - settings do without
+        from happycity_runtime.child import split_command  # noqa: PLC0415 - settings do without
 
         check_bots(self.names)
         for name, command in self.commands:

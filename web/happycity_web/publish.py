@@ -24,9 +24,9 @@ from urllib.request import ProxyHandler, build_opener
 import typer
 
 from happycity import ConfigError
-from happycity.runtime.commands import remark
-from happycity.runtime.transport import proxy_for
 from happycity.text.words import plural
+from happycity_runtime.commands import remark
+from happycity_runtime.transport import proxy_for
 
 MARK = Path("static", "happycity-site")
 """The file by which a folder is known as a snapshot."""

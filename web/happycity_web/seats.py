@@ -19,8 +19,8 @@ from happycity.records.playback import Playback
 from happycity.records.record import Json
 from happycity.rules.cards import BUILDINGS, SPECIALS
 from happycity.rules.deals import DECKS, MAX_PLAYERS, MIN_PLAYERS
-from happycity.runtime.event_loop import first_of
 from happycity.text.words import events_in_words
+from happycity_runtime.event_loop import first_of
 from happycity_server.access.roles import principal
 from happycity_server.broadcast import Broadcast
 from happycity_server.errors import ApiError, Reason, invalid

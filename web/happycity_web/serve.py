@@ -12,7 +12,7 @@ import uvicorn
 from uvicorn.protocols.utils import ClientDisconnected
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
-from happycity.runtime.http import HttpLimits, ReadInTime, http_served
+from happycity_runtime.http import HttpLimits, ReadInTime, http_served
 from happycity_server.access.gate import RateLimits
 from happycity_server.errors import ApiError
 from happycity_server.frontends import Arena, Site

@@ -19,7 +19,7 @@ from starlette.responses import Response
 from starlette.websockets import WebSocket
 
 from happycity.records.record import Json
-from happycity.runtime.event_loop import first_of
+from happycity_runtime.event_loop import first_of
 from happycity_server.access.roles import Principal, principal, principal_variable
 from happycity_server.broadcast import Broadcast
 from happycity_server.frontends import Arena

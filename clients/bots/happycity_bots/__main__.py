@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 
-from happycity.runtime.program import run_program
+from happycity_runtime.program import run_program
 
 
 def _play() -> None:

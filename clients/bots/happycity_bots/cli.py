@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 
 from happycity.match import REFERENCE_BOTS
-from happycity.runtime.commands import SERVER_HELP
-from happycity.runtime.transport import TOKENS_VARIABLE
+from happycity_runtime.commands import SERVER_HELP
+from happycity_runtime.transport import TOKENS_VARIABLE
 
 
 def bot(

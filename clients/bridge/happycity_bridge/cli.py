@@ -12,8 +12,8 @@ import typer
 
 from happycity import BotInfo
 from happycity.errors import FieldError
-from happycity.runtime.commands import Name, Server, Token
 from happycity_bridge.errors import ProgramError
+from happycity_runtime.commands import Name, Server, Token
 
 if TYPE_CHECKING:  # the help of all commands does without gRPC
     from happycity_client import Settings

@@ -11,12 +11,12 @@ from itertools import count
 from typing import IO
 
 from happycity.match import one_line
-from happycity.runtime.child import Child, ChildError, child_environment, describe_status
-from happycity.runtime.event_loop import end_tasks
-from happycity.runtime.output import LogAllowance
 from happycity_bridge.decode import ProgramAnswer, parse_answer
 from happycity_bridge.encode import Line
 from happycity_bridge.errors import AnswerError, ProgramEndedError, ProgramError
+from happycity_runtime.child import Child, ChildError, child_environment, describe_status
+from happycity_runtime.event_loop import end_tasks
+from happycity_runtime.output import LogAllowance
 
 CLOSE_SECONDS = 1.0
 """Seconds for a program to end after its standard input ends, and again after SIGTERM."""

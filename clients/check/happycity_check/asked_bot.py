@@ -11,14 +11,14 @@ from time import perf_counter
 from typing import Any, TypeVar
 
 from happycity import HappyCityError, Move
-from happycity.runtime.child import Child, child_environment, describe_status
-from happycity.runtime.event_loop import running
 from happycity.v1 import play_service_pb2 as play
 from happycity.wire.messages import move_of
 from happycity_check.conversation import Conversation
 from happycity_check.errors import ResignedError, StreamEndedError, UnexpectedError
 from happycity_check.recorded_match import RecordedMatch
 from happycity_check.scripted_server import ScriptedServer
+from happycity_runtime.child import Child, child_environment, describe_status
+from happycity_runtime.event_loop import running
 
 STOP_SECONDS = 5.0
 """How long the bot may take to end after SIGTERM before it is killed."""

@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from happycity.runtime.child import POLL_SECONDS, Child, child_environment, describe_status, last_line
+from happycity_runtime.child import POLL_SECONDS, Child, child_environment, describe_status, last_line
 
 _numbers = itertools.count(1)
 

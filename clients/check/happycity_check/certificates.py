@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import grpc
 
-from happycity.runtime.installation import install_command
 from happycity_check.errors import SkippedError
+from happycity_runtime.installation import install_command
 
 if TYPE_CHECKING:
     from trustme import CA, Blob, LeafCert

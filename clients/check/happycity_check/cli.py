@@ -10,9 +10,9 @@ from typing import Annotated
 import typer
 
 from happycity import ConfigError
-from happycity.runtime import event_loop
-from happycity.runtime.child import ChildError
-from happycity.runtime.commands import AsJson
+from happycity_runtime import event_loop
+from happycity_runtime.child import ChildError
+from happycity_runtime.commands import AsJson
 
 
 def check(

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
 from happycity import ConfigError
-from happycity.runtime.event_loop import running
+from happycity_runtime.event_loop import running
 
 _CHUNK = 1 << 18
 

@@ -9,13 +9,13 @@ from tempfile import TemporaryDirectory
 
 from happycity import ConfigError
 from happycity.errors import suggestion
-from happycity.runtime.event_loop import end_tasks
 from happycity_check.errors import SkippedError, UnexpectedError, WarningError
 from happycity_check.report import format_finding
 from happycity_check.scripted_server import ScriptedServer
 from happycity_check.step import CheckStep, Finding, Status
 from happycity_check.steps import STEPS
 from happycity_check.trial_bot import Options, TrialBot
+from happycity_runtime.event_loop import end_tasks
 
 
 def steps_named(names: Sequence[str], *, sdk: bool = False) -> tuple[CheckStep, ...]:

@@ -10,10 +10,10 @@ from time import perf_counter
 
 import grpc
 
-from happycity.runtime.event_loop import running
 from happycity.v1 import play_service_pb2 as play
 from happycity.wire.status import STATUS_METADATA, StatusDetails, encode_status
 from happycity_check.relay import Relay
+from happycity_runtime.event_loop import running
 
 _OPTIONS = (
     ("grpc.so_reuseport", 0),

@@ -14,8 +14,6 @@ from pathlib import Path
 import grpc
 
 from happycity import Config
-from happycity.runtime.child import split_command
-from happycity.runtime.event_loop import running
 from happycity.v1 import play_service_pb2 as play
 from happycity.wire.status import StatusDetails
 from happycity_check.bot_process import TrialProcess
@@ -23,6 +21,8 @@ from happycity_check.conversation import Conversation, play_on, start
 from happycity_check.errors import SkippedError, StreamEndedError, UnexpectedError, demand
 from happycity_check.scripted_match import ScriptedMatch
 from happycity_check.scripted_server import BotStream, ScriptedServer
+from happycity_runtime.child import split_command
+from happycity_runtime.event_loop import running
 
 NAME = "check"
 """The name that a bot which is started here gets."""

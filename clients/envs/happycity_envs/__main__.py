@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import typer
 
-from happycity.runtime.commands import run_cli
 from happycity_envs.cli import openspiel_bot
+from happycity_runtime.commands import run_cli
 
 if __name__ == "__main__":
     app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)

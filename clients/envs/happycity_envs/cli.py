@@ -12,8 +12,8 @@ import typer
 
 from happycity import BotInfo, ConfigError
 from happycity.errors import suggestion
-from happycity.runtime.commands import Server, Token
-from happycity.runtime.installation import install_command
+from happycity_runtime.commands import Server, Token
+from happycity_runtime.installation import install_command
 
 if TYPE_CHECKING:  # the help of all commands does without OpenSpiel and gRPC
     from happycity_envs.openspiel_bot import MakeBot

@@ -22,7 +22,6 @@ from pyarrow.parquet import ParquetWriter
 from happycity import Config, ConfigError, Ending, Move
 from happycity.records.record import loads
 from happycity.records.replay import endings_of, positions_of, record_at
-from happycity.runtime.files import replacing
 from happycity.text.words import plural
 from happycity_envs.selfplay import (
     ACTION_NUMBERING,
@@ -33,6 +32,7 @@ from happycity_envs.selfplay import (
     mask_of,
     rewards_of,
 )
+from happycity_runtime.files import replacing
 from happycity_tournament.storage.sources import Source
 
 _AT_ONCE = 200

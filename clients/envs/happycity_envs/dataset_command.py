@@ -11,9 +11,9 @@ from typing import Annotated, Literal
 import typer
 
 from happycity import ConfigError
-from happycity.runtime.commands import check_output, remark
-from happycity.runtime.program import check_installed
 from happycity.text.words import plural
+from happycity_runtime.commands import check_output, remark
+from happycity_runtime.program import check_installed
 from happycity_tournament.cli.options import Source as Games
 
 

@@ -19,8 +19,8 @@ from openai import (
 
 from happycity import HappyCityError
 from happycity.match import one_line
-from happycity.runtime.pauses import doubling
-from happycity.runtime.transport import proxy_for
+from happycity_runtime.pauses import doubling
+from happycity_runtime.transport import proxy_for
 
 MAX_RESPONSE_BYTES = 1 << 20
 """The longest response that is read; a move needs some hundred bytes, thoughts some ten thousand."""

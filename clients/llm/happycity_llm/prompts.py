@@ -11,10 +11,10 @@ from happycity import Config, ConfigError, Mode, Scoring, View
 from happycity.rules.cards import Card, CardKind
 from happycity.rules.cities import Cities
 from happycity.rules.deals import DECKS, LAST_ROUND, START_COINS
-from happycity.runtime.files import read_text
 from happycity.text.board import SeatTotals, board_lines, deck_prices, plain
 from happycity.text.words import events_in_words, move_in_words, plural
 from happycity_client import Decision, GameStarted
+from happycity_runtime.files import read_text
 
 JSON_ANSWER = 'Answer with JSON: {"move": "..."}'
 """How a model answers."""

@@ -10,11 +10,11 @@ from dataclasses import replace
 
 from happycity import HappyCityError, Mode, Move, VoidReason
 from happycity.match import one_line
-from happycity.runtime.event_loop import end_tasks, running
 from happycity.text.words import plural
 from happycity_client import Bot, Decision, GameOver, GameStarted, Settings, play
 from happycity_mcp.arena import LONGEST_NAME, practise
 from happycity_mcp.decisions import DecisionBoard, GameResult
+from happycity_runtime.event_loop import end_tasks, running
 
 END_SECONDS = 2.0
 """How long the end of practice may take after the end of its last game."""

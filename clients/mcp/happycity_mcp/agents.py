@@ -6,10 +6,10 @@ import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from happycity.runtime.addresses import network_of
-from happycity.runtime.fair_share import FairShare
 from happycity_client import Settings
 from happycity_mcp.agent import Agent, AgentError
+from happycity_runtime.addresses import network_of
+from happycity_runtime.fair_share import FairShare
 
 MAX_AGENTS = 32
 """How many agents may play at once; for a further one, an address with more of them loses one."""

@@ -11,8 +11,6 @@ from pydantic import BaseModel, Field
 
 from happycity import Config, HappyCityError, Mode
 from happycity.match import one_line
-from happycity.runtime.calls import call_method
-from happycity.runtime.unreachable import failure
 from happycity.v1 import bot_service_pb2, match_service_pb2
 from happycity.v1.bot_service_pb2_grpc import BotServiceStub
 from happycity.v1.match_service_pb2_grpc import MatchServiceStub
@@ -20,6 +18,8 @@ from happycity.wire.match import duration_message
 from happycity.wire.messages import config_message
 from happycity.wire.status import details_of
 from happycity_client import Settings
+from happycity_runtime.calls import call_method
+from happycity_runtime.unreachable import failure
 
 LONGEST_NAME = 64
 """Characters of another seat's name that an agent is shown."""

@@ -10,8 +10,8 @@ import typer
 
 from happycity import BotInfo
 from happycity.errors import FieldError
-from happycity.runtime.commands import Server, Token
-from happycity.runtime.program import check_installed
+from happycity_runtime.commands import Server, Token
+from happycity_runtime.program import check_installed
 
 DEFAULT_NAME = "agent"
 

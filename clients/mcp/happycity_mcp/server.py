@@ -21,15 +21,15 @@ from starlette.responses import PlainTextResponse
 
 from happycity import ConfigError
 from happycity.errors import FieldError
-from happycity.runtime.addresses import TrustedProxies, network_of
-from happycity.runtime.event_loop import running
-from happycity.runtime.http import HttpLimits, http_served
-from happycity.runtime.rates import TokenBuckets
-from happycity.runtime.transport import is_loopback, join_host_port, split_host_port
 from happycity_client import Settings
 from happycity_mcp.agents import MAX_AGENTS, Agents
 from happycity_mcp.standard_input import closable_stdin
 from happycity_mcp.tools import INSTRUCTIONS, Tools
+from happycity_runtime.addresses import TrustedProxies, network_of
+from happycity_runtime.event_loop import running
+from happycity_runtime.http import HttpLimits, http_served
+from happycity_runtime.rates import TokenBuckets
+from happycity_runtime.transport import is_loopback, join_host_port, split_host_port
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send

@@ -10,9 +10,9 @@ from typing import Annotated
 import typer
 
 from happycity import ConfigError
-from happycity.runtime.installation import own_checkout
 from happycity_new_bot.languages import LANGUAGES
 from happycity_new_bot.project import REPOSITORY, write_project
+from happycity_runtime.installation import own_checkout
 
 Language = StrEnum("Language", {name: name for name in LANGUAGES})  # type: ignore[misc] # typer wants an enum
 

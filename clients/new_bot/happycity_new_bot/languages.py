@@ -45,6 +45,7 @@ _PYTHON_SDK = (
     "README.md",
     "LICENSE",
     "game",
+    "runtime",
     "evaluation",
     "server",
     "tournament",

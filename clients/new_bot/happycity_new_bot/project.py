@@ -12,8 +12,8 @@ from string import Template
 
 from happycity import ConfigError
 from happycity.match import check_bot_name
-from happycity.runtime.installation import own_checkout
 from happycity_new_bot.languages import LANGUAGES
+from happycity_runtime.installation import own_checkout
 
 REPOSITORY = "https://github.com/happycity-arena/happycity"
 TEMPLATE = ".in"

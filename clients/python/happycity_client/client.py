@@ -11,13 +11,13 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from happycity import BotInfo, HappyCityError
-from happycity.runtime import event_loop
 from happycity_client.bot import BotFactory, check_bot
 from happycity_client.errors import ConnectionFailedError, ProtocolError
 from happycity_client.pauses import Pauses
 from happycity_client.player import Player
 from happycity_client.session import ClientSession
 from happycity_client.settings import RECONNECT_SECONDS, Settings
+from happycity_runtime import event_loop
 
 
 def run(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import happycity.runtime.transport  # noqa: F401 - before gRPC, which reads what this sets when it is imported
+import happycity_runtime.transport  # noqa: F401 - before gRPC, which reads what this sets when it is imported
 from happycity import HappyCityError
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from happycity.runtime.pauses import doubling
+from happycity_runtime.pauses import doubling
 
 FIRST_PAUSE_SECONDS = 0.1
 LONGEST_PAUSE_SECONDS = 5.0

@@ -14,13 +14,13 @@ from google.protobuf.message import DecodeError
 
 from happycity import Move
 from happycity.match import one_line
-from happycity.runtime.event_loop import end_tasks
 from happycity.v1 import match_pb2
 from happycity.v1 import play_service_pb2 as play
 from happycity.wire.match import result_of, void_reason_of
 from happycity.wire.messages import config_of
 from happycity_client.bot import NO_GAME, Bot, BotFactory, Decision, GameOver, GameStarted, IllegalChoiceError
 from happycity_client.errors import ProtocolError
+from happycity_runtime.event_loop import end_tasks
 
 
 class RequestOutbox:

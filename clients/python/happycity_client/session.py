@@ -12,8 +12,6 @@ import grpc
 from google.protobuf.message import DecodeError
 
 from happycity.match import one_line
-from happycity.runtime.event_loop import running
-from happycity.runtime.unreachable import unreachable
 from happycity.text.catalogue import catalogue_digest
 from happycity.v1 import play_service_pb2 as play
 from happycity.wire.match import bot_info_message
@@ -22,6 +20,8 @@ from happycity.wire.status import details_of
 from happycity_client.errors import ConnectionFailedError, ProtocolError
 from happycity_client.player import Player, RequestOutbox, place
 from happycity_client.settings import Settings
+from happycity_runtime.event_loop import running
+from happycity_runtime.unreachable import unreachable
 
 SEND_SECONDS = 0.005
 """While a bot is busy with a batch of decisions, its answers wait this long for others to join them."""

@@ -14,12 +14,12 @@ from happycity import ConfigError
 from happycity.records.playback import Playback
 from happycity.records.record import Json, loads, state_json
 from happycity.rules.scoring import shared_places
-from happycity.runtime.commands import is_quiet
 from happycity.text.board import Line, Style
 from happycity.text.words import card_name, move_in_words, plural
 from happycity_evaluation import analysis as game_analysis
 from happycity_evaluation.analysis import Analysis, JudgedDecision, best_line
 from happycity_evaluation.evaluator import Evaluator, ExpectedPlaces
+from happycity_runtime.commands import is_quiet
 from happycity_terminal.ask import only_seat
 from happycity_terminal.frames import frame, title
 from happycity_terminal.options import AnalyseOptions

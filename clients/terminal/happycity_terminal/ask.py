@@ -17,11 +17,11 @@ import typer
 from happycity import ConfigError, HappyCityError
 from happycity.records.playback import Playback, Step
 from happycity.records.record import Json, loads
-from happycity.runtime import event_loop
-from happycity.runtime.child import Child, split_command
 from happycity.text.board import Style
 from happycity_check.asked_bot import BotFailedError, asked_bot
 from happycity_check.recorded_match import RecordedMatch
+from happycity_runtime import event_loop
+from happycity_runtime.child import Child, split_command
 from happycity_terminal.replies import Reply, ReplyKind, reply_json, reply_line, summary
 from happycity_terminal.screen import write
 from happycity_terminal.show import seat_of

@@ -11,11 +11,11 @@ import typer
 
 from happycity import ConfigError
 from happycity.match import check_person_name
-from happycity.runtime import event_loop
-from happycity.runtime.commands import remark
-from happycity.runtime.installation import install_command
-from happycity.runtime.program import missing_packages
-from happycity.runtime.tokens import Role
+from happycity_runtime import event_loop
+from happycity_runtime.commands import remark
+from happycity_runtime.installation import install_command
+from happycity_runtime.program import missing_packages
+from happycity_runtime.tokens import Role
 from happycity_terminal.play import GamePlan, keep_played
 from happycity_tournament.client.processes import ProcessError, start_server
 from happycity_tournament.client.run_folder import TOKENS_FILE, OwnServer, new_folder, own_store

@@ -12,8 +12,8 @@ import typer
 
 from happycity import ConfigError, Mode
 from happycity.rules.deals import MAX_PLAYERS, MAX_SEED, MIN_PLAYERS
-from happycity.runtime.commands import AsJson, Server, check_output, until_output_closes
-from happycity.runtime.settings import flags_of, load
+from happycity_runtime.commands import AsJson, Server, check_output, until_output_closes
+from happycity_runtime.settings import flags_of, load
 from happycity_terminal.options import AnalyseOptions
 
 DEFAULT_OPPONENTS = "greedy,planner,rollout"

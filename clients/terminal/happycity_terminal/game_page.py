@@ -11,7 +11,7 @@ from pathlib import Path
 import typer
 
 from happycity import ConfigError
-from happycity.runtime.commands import remark
+from happycity_runtime.commands import remark
 from happycity_terminal.show import Selection, find_finished, seat_of
 from happycity_tournament.cli.addresses import find_run, game_arguments
 from happycity_tournament.client.run_folder import REPLAYS_FOLDER

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field, NonNegativeInt
 
-from happycity.runtime.settings import CommandSettings, setting
+from happycity_runtime.settings import CommandSettings, setting
 
 GAMES_JUDGED = 2000
 """Games of a run that `happycity analyse` judges unless a limit is given."""

@@ -21,12 +21,12 @@ from happycity import Config, ConfigError, HappyCityError, Mode, TimeControl
 from happycity.match import check_bot_name
 from happycity.records.playback import Playback
 from happycity.rules.deals import MAX_PLAYERS
-from happycity.runtime import event_loop
-from happycity.runtime.commands import remark
-from happycity.runtime.transport import Access
 from happycity.text.board import Line
 from happycity.wire.watch import add_to_playback
 from happycity_client import Settings, play
+from happycity_runtime import event_loop
+from happycity_runtime.commands import remark
+from happycity_runtime.transport import Access
 from happycity_terminal.keyboard import keyboard
 from happycity_terminal.person import LeaveError, PersonBot
 from happycity_terminal.screen import STYLE, color_depth, is_terminal, styled, text_width, write

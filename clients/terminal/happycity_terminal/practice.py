@@ -15,8 +15,8 @@ from rich.console import Console
 from happycity import ConfigError
 from happycity.errors import suggestion
 from happycity.records.record import Json
-from happycity.runtime.event_loop import EXIT_STOPPED, run_until_stopped, running
 from happycity.text.words import plural
+from happycity_runtime.event_loop import EXIT_STOPPED, run_until_stopped, running
 from happycity_terminal.practice_matches import PracticeGame, PracticeMatches, PracticePlan
 from happycity_tournament.cli.json import write_json
 from happycity_tournament.cli.tables import print_lines

@@ -8,10 +8,10 @@ from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass, field
 
 from happycity import Config, Mode, SeatResult
-from happycity.runtime.event_loop import running
 from happycity.v1 import match_service_pb2 as pb
 from happycity.wire.match import duration_message, result_of
 from happycity.wire.messages import config_message
+from happycity_runtime.event_loop import running
 from happycity_tournament.client.connection import Connection, ServerError, connect
 from happycity_tournament.client.run_folder import RemoteServer
 from happycity_tournament.lineup import Lineup

@@ -11,9 +11,9 @@ from typing import Annotated
 import typer
 
 from happycity import ConfigError, Mode
-from happycity.runtime.commands import AsJson, Server
-from happycity.runtime.guests import SETTINGS_FILE, SETTINGS_VARIABLE
-from happycity.runtime.transport import DEFAULT_ADDRESS
+from happycity_runtime.commands import AsJson, Server
+from happycity_runtime.guests import SETTINGS_FILE, SETTINGS_VARIABLE
+from happycity_runtime.transport import DEFAULT_ADDRESS
 
 
 def status(

@@ -15,10 +15,10 @@ from happycity import ConfigError, HappyCityError
 from happycity.errors import suggestion
 from happycity.records.playback import Playback
 from happycity.records.record import Json, loads
-from happycity.runtime import event_loop
 from happycity.text.board import LEGEND, Line, Style
 from happycity.v1 import match_service_pb2 as pb
 from happycity.wire.watch import add_to_playback
+from happycity_runtime import event_loop
 from happycity_terminal.frames import end_json, frame, result_lines, step_json, title
 from happycity_terminal.screen import is_terminal, text_width, write
 from happycity_tournament.cli.addresses import find_game, game_arguments, server_playing

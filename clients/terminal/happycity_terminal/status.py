@@ -12,12 +12,12 @@ import typer
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from happycity.match import one_line
-from happycity.runtime import event_loop
-from happycity.runtime.transport import Access, Target
-from happycity.runtime.unreachable import failure
 from happycity.v1.bot_service_pb2 import ConnectedBot
 from happycity.wire.json import message_json
 from happycity.wire.match import bot_info_of
+from happycity_runtime import event_loop
+from happycity_runtime.transport import Access, Target
+from happycity_runtime.unreachable import failure
 
 if TYPE_CHECKING:
     from rich.table import Table

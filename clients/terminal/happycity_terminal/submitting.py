@@ -15,11 +15,11 @@ import typer
 from happycity import ConfigError
 from happycity.hosting.v1beta1 import hosting_service_pb2 as pb
 from happycity.match import check_bot_name
-from happycity.runtime.commands import remark
-from happycity.runtime.settings import CommandSettings, load
 from happycity.text.words import plural
 from happycity.wire.enums import enum_word
 from happycity.wire.json import message_json
+from happycity_runtime.commands import remark
+from happycity_runtime.settings import CommandSettings, load
 from happycity_tournament.cli.json import write_json
 from happycity_tournament.cli.tables import moment_text
 from happycity_tournament.client.connection import Connection, call_server

@@ -12,8 +12,8 @@ from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.layout import FormattedTextControl, HSplit, Layout, Window
 
 from happycity.records.playback import Playback, Step
-from happycity.runtime.event_loop import running
 from happycity.text.board import LEGEND, Line, Style, columns, to_ascii
+from happycity_runtime.event_loop import running
 from happycity_terminal.frames import answer, frame, title
 from happycity_terminal.screen import STYLE, color_depth, is_ascii_only, styled
 

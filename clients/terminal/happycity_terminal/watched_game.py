@@ -15,9 +15,9 @@ from happycity import Config, ConfigError, TimeControl
 from happycity.records.playback import Playback
 from happycity.records.record import loads
 from happycity.rules.deals import MAX_PLAYERS, MIN_PLAYERS
-from happycity.runtime import event_loop
-from happycity.runtime.commands import remark
 from happycity.wire.watch import add_to_playback
+from happycity_runtime import event_loop
+from happycity_runtime.commands import remark
 from happycity_terminal.frames import answer, end_json, result_lines
 from happycity_terminal.play import GamePlan
 from happycity_terminal.screen import is_terminal, text_width, write

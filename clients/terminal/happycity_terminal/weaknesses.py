@@ -14,10 +14,10 @@ from typing import NamedTuple
 
 from happycity.records.playback import Playback
 from happycity.records.record import loads
-from happycity.runtime.parallel import in_processes
 from happycity.text.words import move_in_words
 from happycity_evaluation.analysis import judged_decisions
 from happycity_evaluation.evaluator import Evaluator
+from happycity_runtime.parallel import in_processes
 
 MOST_COSTLY = 10
 """Costliest decisions that are kept."""

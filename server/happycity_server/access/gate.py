@@ -13,11 +13,11 @@ from typing import Any
 
 import structlog
 
-from happycity.runtime.addresses import TrustedProxies, is_of_this_machine, network_of
-from happycity.runtime.event_loop import spawn
-from happycity.runtime.fair_share import FairShare
-from happycity.runtime.rates import TokenBuckets
-from happycity.runtime.tokens import Role, Token, TokenError
+from happycity_runtime.addresses import TrustedProxies, is_of_this_machine, network_of
+from happycity_runtime.event_loop import spawn
+from happycity_runtime.fair_share import FairShare
+from happycity_runtime.rates import TokenBuckets
+from happycity_runtime.tokens import Role, Token, TokenError
 from happycity_server.access.roles import (
     ANYONE,
     ROLES,

@@ -14,8 +14,8 @@ from google.protobuf.message import DecodeError
 
 from happycity import ConfigError
 from happycity.errors import DealError, FieldError, IllegalMoveError, InvalidMoveError
-from happycity.runtime.addresses import address_of_peer
 from happycity.wire.status import STATUS_METADATA, encode_status
+from happycity_runtime.addresses import address_of_peer
 from happycity_server.access.gate import Gate
 from happycity_server.access.requests import Requests
 from happycity_server.access.roles import ANYONE, LONG_CALLS, ROLES, Principal

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from happycity.match import name_key
-from happycity.runtime.tokens import Role, Token
+from happycity_runtime.tokens import Role, Token
 from happycity_server.errors import ApiError, Reason, invalid
 from happycity_tournament.visibility import Viewer
 

@@ -20,7 +20,7 @@ from typing import TypeAlias, TypeVar
 
 from happycity.errors import FieldError, HappyCityError
 from happycity.match import name_key
-from happycity.runtime.tokens import (
+from happycity_runtime.tokens import (
     ID_PATTERN,
     INVITATION_PREFIX,
     MAX_INVITED,
@@ -40,7 +40,7 @@ from happycity.runtime.tokens import (
     read_tokens_file,
     write_tokens,
 )
-from happycity.runtime.transport import FileStamp, file_stamp
+from happycity_runtime.transport import FileStamp, file_stamp
 from happycity_server.access.spare_descriptors import SpareDescriptors
 
 _TOKEN = re.compile(rf"({PREFIX}[a-z]?)_({ID_PATTERN})_[A-Za-z0-9_-]+")

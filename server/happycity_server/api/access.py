@@ -14,9 +14,9 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from happycity import ConfigError
 from happycity.access.v1beta1 import access_service_pb2 as pb
 from happycity.match import check_bot_name
-from happycity.runtime.guests import Link
-from happycity.runtime.tokens import MAX_INVITED, Invitation, Token, TokenError
 from happycity.wire.moments import timestamp
+from happycity_runtime.guests import Link
+from happycity_runtime.tokens import MAX_INVITED, Invitation, Token, TokenError
 from happycity_server.access.gate import FILE_CALLS
 from happycity_server.access.roles import Principal, check_free_of_house, check_request_id
 from happycity_server.access.token_file import (

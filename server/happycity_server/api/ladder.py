@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from happycity.errors import FieldError
 from happycity.ladder.v1beta1 import ladder_service_pb2 as pb
 from happycity.match import check_bot_spelling, one_line
-from happycity.runtime.tokens import check_owner
 from happycity.tournament.v1beta1 import rating_pb2
 from happycity.wire.fields import to_message
 from happycity.wire.match import (
@@ -34,6 +33,7 @@ from happycity_ladder.entries import (
 )
 from happycity_ladder.ladder_config import LadderConfig
 from happycity_ladder.leaderboard import LeaderboardLine, is_provisional
+from happycity_runtime.tokens import check_owner
 from happycity_server.access.roles import Principal
 from happycity_server.access.token_file import TokenFile, rename_owner
 from happycity_server.api.access import token_refusals

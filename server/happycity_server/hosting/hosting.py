@@ -11,7 +11,7 @@ from datetime import datetime
 import structlog
 
 from happycity.hosting.v1beta1 import hosting_service_pb2 as pb
-from happycity.runtime.event_loop import end_tasks
+from happycity_runtime.event_loop import end_tasks
 from happycity_server.access.gate import SWEEP_SECONDS
 from happycity_server.config import ServerSettings
 from happycity_server.hosting.running_submissions import RunningSubmissions

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from happycity.runtime.tokens import Role
+from happycity_runtime.tokens import Role
 from happycity_server.access.roles import Principal
 from happycity_server.process.listening import BotServer
 from happycity_server.process.programs import Programs, bot_program, new_secrets

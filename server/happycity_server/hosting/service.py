@@ -11,8 +11,8 @@ from functools import partial
 
 from happycity.hosting.v1beta1 import hosting_service_pb2 as pb
 from happycity.match import one_line
-from happycity.runtime.child import ChildError, split_command
-from happycity.runtime.tokens import Role
+from happycity_runtime.child import ChildError, split_command
+from happycity_runtime.tokens import Role
 from happycity_server.access.gate import RateLimits
 from happycity_server.access.roles import Principal
 from happycity_server.errors import ApiError, Reason, invalid, too_many, within

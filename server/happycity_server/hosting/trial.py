@@ -12,7 +12,7 @@ from dataclasses import replace
 from tempfile import TemporaryFile
 
 from happycity import Config, HappyCityError, TimeControl
-from happycity.runtime.child import Child, child_environment, last_line
+from happycity_runtime.child import Child, child_environment, last_line
 from happycity_server.config import ServerSettings
 from happycity_server.people.practice import practice_match
 from happycity_server.process.private_arena import private_arena

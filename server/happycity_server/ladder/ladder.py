@@ -13,10 +13,10 @@ import structlog
 
 from happycity import Deal, Ending, VoidReason
 from happycity.errors import FieldError
-from happycity.runtime.event_loop import spawn
 from happycity_ladder.entries import ActionKind, LadderDeal, ModerationAction, Season
 from happycity_ladder.ladder_config import LadderConfig
 from happycity_ladder.leaderboard import LeaderboardLine, leaderboard
+from happycity_runtime.event_loop import spawn
 from happycity_server.errors import ApiError, Reason
 from happycity_server.ladder.challenges import Challenges, not_in_ladder
 from happycity_server.ladder.presence import Presence

@@ -7,8 +7,8 @@ from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from happycity.runtime.event_loop import end_tasks
 from happycity.v1 import play_service_pb2 as play
+from happycity_runtime.event_loop import end_tasks
 from happycity_server.broadcast import Broadcast
 from happycity_server.errors import Reason, invalid, too_many
 from happycity_server.play.lobby import Lobby

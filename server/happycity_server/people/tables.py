@@ -17,7 +17,7 @@ from happycity.errors import FieldError
 from happycity.match import PERSON_MARK, check_person_name
 from happycity.records.record import Json, config_json
 from happycity.records.replay import config_of, deal_of
-from happycity.runtime.tokens import Role, new_secret
+from happycity_runtime.tokens import Role, new_secret
 from happycity_server.access.roles import principal
 from happycity_server.errors import ApiError, Reason, invalid, too_many
 from happycity_server.latest import LatestWrite

@@ -12,8 +12,8 @@ from heapq import merge
 import structlog
 
 from happycity import VoidReason
-from happycity.runtime.event_loop import spawn
 from happycity.tournament.v1beta1.tournament_service_pb2 import BotActivity
+from happycity_runtime.event_loop import spawn
 from happycity_server.errors import ApiError
 from happycity_server.places.protocol import Place, WorkerLostError, WorkerService
 from happycity_server.play.counters import Counters

@@ -19,7 +19,6 @@ from happycity import Deal, VoidReason
 from happycity.errors import FieldError
 from happycity.hosting.v1beta1.hosting_service_pb2 import Submission
 from happycity.match import one_line
-from happycity.runtime.event_loop import first_of, running, spawn
 from happycity.text.words import plural
 from happycity.tournament.v1beta1.tournament_service_pb2 import BotActivity, MatchIncident
 from happycity.v1 import match_pb2
@@ -37,6 +36,7 @@ from happycity.wire.match import (
 from happycity.wire.messages import config_message, config_of
 from happycity.worker.v1 import worker_service_pb2 as pb
 from happycity.worker.v1.worker_service_pb2_grpc import WorkerServiceServicer
+from happycity_runtime.event_loop import first_of, running, spawn
 from happycity_server.errors import ApiError, invalid
 from happycity_server.places.reports import check_report, counters_of
 from happycity_server.play.counters import Counters

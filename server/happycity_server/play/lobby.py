@@ -14,8 +14,8 @@ from weakref import WeakValueDictionary
 import structlog
 
 from happycity import VoidReason
-from happycity.runtime.event_loop import first_of
 from happycity.v1 import play_service_pb2 as play
+from happycity_runtime.event_loop import first_of
 from happycity_server.errors import ApiError, Reason
 from happycity_server.play.clock import OVERLOAD_SECONDS, TOLERANCE_SECONDS, FairClock
 from happycity_server.play.counters import Counters

@@ -17,9 +17,9 @@ import grpc
 import structlog
 
 from happycity import ConfigError
-from happycity.runtime.addresses import TrustedProxies
-from happycity.runtime.tokens import TokenError
-from happycity.runtime.transport import (
+from happycity_runtime.addresses import TrustedProxies
+from happycity_runtime.tokens import TokenError
+from happycity_runtime.transport import (
     file_stamp,
     is_loopback,
     is_unix,

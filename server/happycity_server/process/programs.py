@@ -16,12 +16,12 @@ from typing import IO
 import structlog
 
 from happycity.match import one_line
-from happycity.runtime.child import Child, ChildError, child_environment, describe_status, split_command
-from happycity.runtime.event_loop import end_tasks
-from happycity.runtime.output import LogAllowance
-from happycity.runtime.pauses import doubling
-from happycity.runtime.tokens import PREFIX, new_secret
-from happycity.runtime.transport import TOKENS_VARIABLE, Access, format_tokens
+from happycity_runtime.child import Child, ChildError, child_environment, describe_status, split_command
+from happycity_runtime.event_loop import end_tasks
+from happycity_runtime.output import LogAllowance
+from happycity_runtime.pauses import doubling
+from happycity_runtime.tokens import PREFIX, new_secret
+from happycity_runtime.transport import TOKENS_VARIABLE, Access, format_tokens
 from happycity_server.config import LogFormat, ServerSettings
 from happycity_server.errors import ListenError
 from happycity_server.play.counters import Counters

@@ -11,8 +11,8 @@ from weakref import WeakValueDictionary
 import structlog
 
 from happycity import ConfigError
-from happycity.runtime.event_loop import spawn
 from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
+from happycity_runtime.event_loop import spawn
 from happycity_server.errors import ApiError, Reason, too_many
 from happycity_server.places.places import Places
 from happycity_server.play.clock import UnixClock

@@ -12,11 +12,11 @@ import structlog
 
 from happycity import HappyCityError
 from happycity.hosting.v1beta1.hosting_service_pb2_grpc import HostingServiceStub
-from happycity.runtime.event_loop import run_until_stopped
-from happycity.runtime.transport import Access, Target
-from happycity.runtime.unreachable import failure
 from happycity.worker.v1 import worker_service_pb2 as pb
 from happycity.worker.v1.worker_service_pb2_grpc import WorkerServiceStub
+from happycity_runtime.event_loop import run_until_stopped
+from happycity_runtime.transport import Access, Target
+from happycity_runtime.unreachable import failure
 from happycity_server.config import ServerSettings
 from happycity_server.hosting.copies import CopiedBots, ReadSubmission
 from happycity_server.places.protocol import VERSION, ServerLink, WorkCall

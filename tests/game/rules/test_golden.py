@@ -19,9 +19,9 @@ from tests.game.rules.examples import FILES, made_again
 from tests.game.rules.positions import play
 
 from happycity import EventKind, Game, Mode, Move
-from happycity.cli import app
 from happycity.records.record import Json, loads
 from happycity.records.replay import deal_of
+from happycity_entry.cli import app
 
 GOLDEN = Path(__file__).with_name("golden")
 

@@ -15,11 +15,11 @@ from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 from tests.server import harness as h
 from tests.server.api.tournaments import config as tournament_config
 
-from happycity.runtime.addresses import address_of_peer
-from happycity.runtime.tokens import Role
 from happycity.v1 import match_pb2
 from happycity.v1 import play_service_pb2 as play
 from happycity.v1.play_service_pb2_grpc import PlayServiceStub
+from happycity_runtime.addresses import address_of_peer
+from happycity_runtime.tokens import Role
 from happycity_server.access.gate import Authenticator
 from happycity_server.access.roles import ROLES, PublicRole
 from happycity_server.access.token_file import revoke_token

@@ -14,7 +14,7 @@ import pytest
 from tests.server import harness as h
 from tests.waiting import LIMIT
 
-from happycity.runtime.tokens import Role, add_tokens, new_token
+from happycity_runtime.tokens import Role, add_tokens, new_token
 from happycity_server.access.spare_descriptors import SpareDescriptors
 
 MOST = 256

@@ -17,7 +17,7 @@ from tests.server import harness as h
 
 from happycity.access.v1beta1 import access_service_pb2 as pb
 from happycity.access.v1beta1.access_service_pb2_grpc import AccessServiceStub
-from happycity.runtime.tokens import Role, TokenError, add_tokens, new_token, read_tokens_file
+from happycity_runtime.tokens import Role, TokenError, add_tokens, new_token, read_tokens_file
 from happycity_server.access import token_file
 from happycity_server.access.gate import FILE_CALLS
 from happycity_server.access.token_file import (

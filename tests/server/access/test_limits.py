@@ -11,8 +11,8 @@ import pytest
 from tests.server import harness as h
 from tests.server.api.tournaments import config as tournament_config
 
-from happycity.runtime.tokens import Role
 from happycity.v1 import play_service_pb2 as play
+from happycity_runtime.tokens import Role
 from happycity_server.access.gate import OPEN_STREAM_CALLS, RateLimits
 from happycity_server.api.matches import REPLAY_CALLS
 from happycity_server.errors import ApiError

@@ -12,10 +12,10 @@ from tests.server.api.arena import AT_ONCE
 from tests.server.api.tournaments import config
 
 from happycity import Config
-from happycity.runtime.tokens import Role
 from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
 from happycity.v1 import match_service_pb2 as match_pb
 from happycity.wire.messages import config_message
+from happycity_runtime.tokens import Role
 from happycity_server.access.requests import Requests
 from happycity_server.access.roles import CONTRACT, SECRET_ANSWERS, Principal, principal_variable
 from happycity_server.errors import ApiError, invalid

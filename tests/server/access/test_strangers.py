@@ -10,7 +10,7 @@ from grpc_reflection.v1alpha import reflection_pb2
 from structlog.testing import capture_logs
 from tests.server import harness as h
 
-from happycity.runtime.tokens import Role
+from happycity_runtime.tokens import Role
 from happycity_server.access.roles import CONTRACT, ROLES
 
 HEALTH, REFLECTION = "/grpc.health.v1.Health", "/grpc.reflection.v1alpha.ServerReflection"

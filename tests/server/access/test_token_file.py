@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from happycity import ConfigError
-from happycity.runtime.tokens import Role, Token, TokenError, add_tokens, new_token, read_tokens_file
+from happycity_runtime.tokens import Role, Token, TokenError, add_tokens, new_token, read_tokens_file
 from happycity_server.access.token_file import TokenFile, redacted, revoke_token, token_id
 
 NOW = datetime(2030, 1, 1, tzinfo=UTC)

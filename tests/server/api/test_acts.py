@@ -9,8 +9,8 @@ from tests.server.conftest import FirstMove
 from tests.server.harness import bearer, issued_token
 
 from happycity.ladder.v1beta1 import ladder_service_pb2 as pb
-from happycity.runtime.tokens import Role, read_tokens_file
-from happycity.runtime.transport import Access
+from happycity_runtime.tokens import Role, read_tokens_file
+from happycity_runtime.transport import Access
 
 WHY = "plays for another bot"
 QUOTA = """

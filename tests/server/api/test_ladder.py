@@ -12,7 +12,7 @@ from tests.server.conftest import FirstMove
 from tests.server.harness import bearer, called, issued_token, serving
 
 from happycity.ladder.v1beta1 import ladder_service_pb2 as pb
-from happycity.runtime.tokens import Role
+from happycity_runtime.tokens import Role
 from happycity_server.access.roles import ROLES
 from happycity_server.ladder import ladder as ladder_module
 

@@ -14,10 +14,10 @@ from tests.server.play.arena import broken_deal
 
 from happycity import Config, Deal
 from happycity.records.replay import deal_of
-from happycity.runtime.tokens import Role
 from happycity.v1 import match_pb2
 from happycity.v1 import match_service_pb2 as pb
 from happycity.v1 import play_service_pb2 as play
+from happycity_runtime.tokens import Role
 from happycity_tournament.storage import store as store_module
 
 FINISHED, RUNNING, WAITING, VOIDED = (

@@ -11,11 +11,11 @@ from tests.server.harness import Outcome, bearer, connected, issued_token, outco
 from happycity import Config, Deal
 from happycity.records.record import loads
 from happycity.records.replay import deal_of
-from happycity.runtime.tokens import Role
 from happycity.v1 import match_pb2
 from happycity.v1 import match_service_pb2 as pb
 from happycity.wire.match import duration_message
 from happycity.wire.messages import config_message
+from happycity_runtime.tokens import Role
 from happycity_tournament.games import PRACTICE_SEEDS
 
 WAITING, RUNNING = match_pb2.MATCH_STATE_WAITING, match_pb2.MATCH_STATE_RUNNING

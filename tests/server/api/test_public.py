@@ -13,11 +13,11 @@ from tests.server.api.ladders import FILE
 from tests.server.api.tournaments import config as tournament_config
 from tests.server.conftest import playing
 
-from happycity.runtime.tokens import Role
-from happycity.runtime.transport import Access
 from happycity.tournament.v1beta1 import tournament_service_pb2 as tournament_pb
 from happycity.v1 import match_pb2
 from happycity.v1 import play_service_pb2 as play
+from happycity_runtime.tokens import Role
+from happycity_runtime.transport import Access
 from happycity_server.access.roles import ROLES, PublicRole
 
 BOTS = ("anna", "ben")

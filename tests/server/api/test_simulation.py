@@ -16,9 +16,9 @@ from tests.server.test_metrics import scraped
 
 from happycity import Mode
 from happycity.model.v1beta1 import model_service_pb2 as pb
-from happycity.runtime.tokens import Role
 from happycity.wire.match import duration_message
 from happycity.wire.messages import move_message, move_messages
+from happycity_runtime.tokens import Role
 from happycity_server.access.roles import Principal
 from happycity_server.api.model import (
     JOB_PLAYOUTS,

@@ -8,9 +8,9 @@ from tests.server.harness import Clock
 
 from happycity import Config, ConfigError, VoidReason
 from happycity.match import check_bot_name, check_person_name
-from happycity.runtime.tokens import Role
 from happycity.v1 import game_pb2
 from happycity.v1 import play_service_pb2 as play
+from happycity_runtime.tokens import Role
 from happycity_server.access.roles import Principal, principal_variable
 from happycity_server.errors import ApiError, Reason
 from happycity_server.people.person import MAX_PAGES

@@ -18,10 +18,10 @@ from tests.server.harness import Metadata, bearer, issued_token, outcome_of, ser
 from tests.waiting import LIMIT
 
 from happycity import Move
-from happycity.runtime.tokens import Role
 from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
 from happycity.wire.match import duration_message
 from happycity_client import Bot, Decision, GameOver
+from happycity_runtime.tokens import Role
 from happycity_server.play.match import Match
 from happycity_tournament.games import Result
 from happycity_tournament.play.progress import TournamentStatus

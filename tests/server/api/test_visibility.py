@@ -6,7 +6,7 @@ import pytest
 from tests.server import harness as h
 from tests.server.api.tournaments import config as tournament_config
 
-from happycity.runtime.tokens import Role
+from happycity_runtime.tokens import Role
 
 ROLES = {"ann": Role.BOT, "eve": Role.OBSERVER, "olga": Role.ORGANISER}
 

@@ -23,7 +23,7 @@ from tests.server.harness import issued_token
 from tests.waiting import LIMIT
 
 from happycity.hosting.v1beta1 import hosting_service_pb2 as pb
-from happycity.runtime.tokens import Role
+from happycity_runtime.tokens import Role
 from happycity_tournament.hosted import sandbox
 from happycity_tournament.hosted.sandbox import Sandbox
 from happycity_tournament.hosted.submissions import HostedBot, Submissions, SubmissionState

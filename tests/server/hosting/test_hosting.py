@@ -26,8 +26,8 @@ from tests.waiting import LIMIT
 
 from happycity import Config, ConfigError, FailurePolicy, TimeControl
 from happycity.hosting.v1beta1 import hosting_service_pb2 as pb
-from happycity.runtime.tokens import Role, add_tokens, new_token
-from happycity.runtime.transport import Access
+from happycity_runtime.tokens import Role, add_tokens, new_token
+from happycity_runtime.transport import Access
 from happycity_tournament.client.connection import call_server
 from happycity_tournament.client.run_folder import RemoteServer
 from happycity_tournament.config import RandomRounds, TournamentConfig, TournamentState

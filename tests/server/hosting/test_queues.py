@@ -15,7 +15,7 @@ from tests.server.hosting.test_server_faults import TEMPLATE, Guests
 from tests.waiting import LIMIT
 
 from happycity.hosting.v1beta1 import hosting_service_pb2 as pb
-from happycity.runtime.tokens import Role, new_token
+from happycity_runtime.tokens import Role, new_token
 from happycity_server.access.roles import Principal
 from happycity_server.errors import ApiError
 from happycity_server.hosting import hosting, service, trial_queue

@@ -8,8 +8,8 @@ import pytest
 import trustme
 from structlog.testing import capture_logs
 
-from happycity.runtime.transport import Access, Target
-from happycity.runtime.unreachable import failure
+from happycity_runtime.transport import Access, Target
+from happycity_runtime.unreachable import failure
 from happycity_server.process.listening import log_periods
 
 NOW = datetime.now(UTC)

@@ -18,7 +18,7 @@ from tests.server.harness import called, connected, settings
 from tests.waiting import LIMIT
 
 from happycity import ConfigError
-from happycity.runtime.transport import Access, Target
+from happycity_runtime.transport import Access, Target
 from happycity_server.app import run_server
 from happycity_server.process.listening import CertificateFiles
 

@@ -9,7 +9,7 @@ from tests.tournament.leagues import START, League
 from tests.tournament.runs import LEAGUE
 
 from happycity.errors import ConfigError
-from happycity.runtime.transport import Access
+from happycity_runtime.transport import Access
 from happycity_tournament.cli.addresses import find_game
 from happycity_tournament.client.run_folder import RemoteServer
 from happycity_tournament.client.run_folder import Run as RunFolder

@@ -11,7 +11,7 @@ from tests.tournament.conftest import Run
 from tests.tournament.leagues import League
 from tests.tournament.runs import make_run
 
-from happycity.runtime.files import replacing
+from happycity_runtime.files import replacing
 from happycity_tournament.cli import run as command
 from happycity_tournament.client import run_folder
 from happycity_tournament.client.run_folder import RUNS

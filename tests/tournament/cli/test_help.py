@@ -24,8 +24,8 @@ COMMANDS: dict[str, Any] = {name: GROUP.get_command(CONTEXT, name) for name in G
     ("program", "arguments"),
     [
         ("happycity_tournament.cli.app", ["--help"]),
-        ("happycity.cli", ["--help"]),
-        ("happycity.cli", ["serve", "--help"]),
+        ("happycity_entry.cli", ["--help"]),
+        ("happycity_entry.cli", ["serve", "--help"]),
     ],
 )
 def test_help_imports_nothing_that_it_does_not_need(program: str, arguments: list[str]) -> None:

@@ -9,8 +9,8 @@ import typer
 
 from happycity import ConfigError, Mode
 from happycity.match import DEFAULT_LINEUP, REFERENCE_BOTS
-from happycity.runtime.settings import SettingsError, load
 from happycity_bots import BOTS
+from happycity_runtime.settings import SettingsError, load
 from happycity_tournament.cli.app import app
 from happycity_tournament.cli.settings import FILE_ONLY, PlaySettings, RunSettings, SprtSettings, example
 from happycity_tournament.config import RoundRobin, SeatOrders, Swiss, TournamentConfig

@@ -10,7 +10,6 @@ import grpc
 import pytest
 
 from happycity import Config, ConfigError, HappyCityError
-from happycity.runtime.transport import Access
 from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
 from happycity.tournament.v1beta1.rating_pb2 import Rating
 from happycity.tournament.v1beta1.tournament_service_pb2_grpc import (
@@ -21,6 +20,7 @@ from happycity.v1 import match_service_pb2 as match_pb
 from happycity.v1.match_service_pb2_grpc import MatchServiceServicer, add_MatchServiceServicer_to_server
 from happycity.wire.messages import config_message
 from happycity.wire.status import STATUS_METADATA, StatusDetails, encode_status
+from happycity_runtime.transport import Access
 from happycity_tournament.client.connection import (
     Connection,
     ServerError,

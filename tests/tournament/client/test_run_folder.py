@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from happycity import ConfigError
-from happycity.runtime.tokens import Role, read_tokens_file
-from happycity.runtime.transport import Access
+from happycity_runtime.tokens import Role, read_tokens_file
+from happycity_runtime.transport import Access
 from happycity_tournament.client import run_folder
 from happycity_tournament.client.tokens import IssuedTokens, tokens_of_environment
 from happycity_tournament.lineup import BotEntry, Lineup

@@ -6,7 +6,7 @@ import os
 import sys
 from typing import Any, ClassVar
 
-from happycity.runtime.commands import Commands, LazyCommand, LazyGroup, run_cli
+from happycity_runtime.commands import Commands, LazyCommand, LazyGroup, run_cli
 
 COMMANDS = {
     "run": LazyCommand("run", "run", "Play a tournament and print its standings."),

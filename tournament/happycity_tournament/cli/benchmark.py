@@ -13,8 +13,8 @@ import typer
 
 from happycity import ConfigError
 from happycity.records.record import Json
-from happycity.runtime.commands import AsJson
 from happycity.text.words import plural
+from happycity_runtime.commands import AsJson
 from happycity_tournament.cli.addresses import reading_games
 from happycity_tournament.cli.json import write_json
 from happycity_tournament.cli.prove import PROCESSES

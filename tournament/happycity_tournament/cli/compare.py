@@ -12,8 +12,8 @@ from rich.table import Table
 from happycity import ConfigError
 from happycity.errors import suggestion
 from happycity.records.record import Json
-from happycity.runtime.commands import AsJson
 from happycity.text.words import plural
+from happycity_runtime.commands import AsJson
 from happycity_tournament.cli.addresses import open_sources, reading_games
 from happycity_tournament.cli.json import write_json
 from happycity_tournament.cli.options import GAMES, TakeOffLuck

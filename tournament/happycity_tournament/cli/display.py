@@ -17,8 +17,8 @@ from rich.text import Text
 
 from happycity import IncidentKind
 from happycity.rules.deals import MIN_PLAYERS
-from happycity.runtime.commands import is_quiet
 from happycity.text.words import plural
+from happycity_runtime.commands import is_quiet
 from happycity_tournament.cli.console import (
     disqualified_lines,
     error_text,

@@ -19,7 +19,7 @@ from happycity import ConfigError
 from happycity.errors import FieldError, suggestion
 from happycity.match import SeatResult
 from happycity.records.record import Json
-from happycity.runtime.commands import AsJson
+from happycity_runtime.commands import AsJson
 from happycity_tournament.cli.addresses import open_sources
 from happycity_tournament.cli.json import moment, write_json
 from happycity_tournament.cli.options import Source as Games

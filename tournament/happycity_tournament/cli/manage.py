@@ -13,9 +13,9 @@ from rich.console import Console
 
 from happycity import HappyCityError
 from happycity.records.record import Json
-from happycity.runtime.commands import AsJson, remark
-from happycity.runtime.transport import SERVER_VARIABLE
 from happycity.text.words import plural
+from happycity_runtime.commands import AsJson, remark
+from happycity_runtime.transport import SERVER_VARIABLE
 from happycity_tournament.cli.addresses import Location, find_tournament, location_at
 from happycity_tournament.cli.console import (
     print_facts,

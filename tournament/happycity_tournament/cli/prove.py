@@ -13,9 +13,9 @@ from happycity import ConfigError
 from happycity.hosting.v1beta1.hosting_service_pb2 import SubmitRequest
 from happycity.ladder.v1beta1.ladder_service_pb2 import ActKind
 from happycity.records.record import Json
-from happycity.runtime.settings import load
 from happycity.wire.enums import enum_word
 from happycity.wire.moments import unix_of
+from happycity_runtime.settings import load
 from happycity_tournament.cli.addresses import find_run, open_sources, reading_games, with_tournament
 from happycity_tournament.cli.settings import RunSettings
 from happycity_tournament.client.connection import Connection, call_server

@@ -13,8 +13,8 @@ from happycity import ConfigError
 from happycity.errors import suggestion
 from happycity.match import one_line
 from happycity.records.record import Json
-from happycity.runtime.commands import AsJson
 from happycity.text.words import plural
+from happycity_runtime.commands import AsJson
 from happycity_tournament.cli.addresses import open_sources, reading_games
 from happycity_tournament.cli.console import print_ratings
 from happycity_tournament.cli.json import model_json, ratings_json, write_json

@@ -12,8 +12,8 @@ import typer
 from happycity import ConfigError
 from happycity.errors import fields_named
 from happycity.match import DEFAULT_LINEUP
-from happycity.runtime.commands import AsJson, remark
-from happycity.runtime.settings import flags_of, load
+from happycity_runtime.commands import AsJson, remark
+from happycity_runtime.settings import flags_of, load
 from happycity_tournament.cli.options import BASICS, Address
 from happycity_tournament.cli.session_view import SessionView
 from happycity_tournament.cli.settings import (

@@ -14,8 +14,8 @@ from rich.console import Console
 
 from happycity import HappyCityError
 from happycity.compiled import is_compiled
-from happycity.runtime import event_loop
-from happycity.runtime.commands import is_quiet, os_problem, remark
+from happycity_runtime import event_loop
+from happycity_runtime.commands import is_quiet, os_problem, remark
 from happycity_tournament.cli.console import print_result
 from happycity_tournament.cli.display import Display
 from happycity_tournament.cli.json import result_json, write_json

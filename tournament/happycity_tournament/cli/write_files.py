@@ -9,8 +9,8 @@ from typing import Annotated, Literal
 
 import typer
 
-from happycity.runtime.commands import check_output, remark
 from happycity.text.words import plural
+from happycity_runtime.commands import check_output, remark
 from happycity_tournament.cli.addresses import (
     find_run,
     open_sources,

@@ -18,10 +18,6 @@ from happycity.hosting.v1beta1.hosting_service_pb2_grpc import HostingServiceStu
 from happycity.ladder.v1beta1 import ladder_service_pb2 as ladder_pb
 from happycity.ladder.v1beta1.ladder_service_pb2_grpc import LadderServiceStub
 from happycity.match import one_line
-from happycity.runtime import event_loop
-from happycity.runtime.calls import call_method
-from happycity.runtime.transport import Access, Target
-from happycity.runtime.unreachable import failure
 from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
 from happycity.tournament.v1beta1.tournament_service_pb2_grpc import TournamentServiceStub
 from happycity.v1 import bot_service_pb2 as bot_pb
@@ -35,6 +31,10 @@ from happycity.wire.match import result_of, time_control_message
 from happycity.wire.messages import config_message, config_of
 from happycity.wire.moments import unix_of
 from happycity.wire.status import StatusDetails, details_of
+from happycity_runtime import event_loop
+from happycity_runtime.calls import call_method
+from happycity_runtime.transport import Access, Target
+from happycity_runtime.unreachable import failure
 from happycity_tournament.client.run_folder import RemoteServer
 from happycity_tournament.config import TournamentConfig
 from happycity_tournament.games import FinishedGame

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Self
 
 from happycity import HappyCityError
-from happycity.runtime.child import (
+from happycity_runtime.child import (
     Child,
     child_environment,
     describe_status,
@@ -26,7 +26,7 @@ from happycity.runtime.child import (
     model_keys,
     split_command,
 )
-from happycity.runtime.transport import TOKENS_VARIABLE, format_tokens
+from happycity_runtime.transport import TOKENS_VARIABLE, format_tokens
 from happycity_tournament.client.run_folder import USAGE_FILE, OwnServer
 from happycity_tournament.lineup import LOCAL_RAY, Lineup
 

@@ -16,14 +16,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from happycity import HappyCityError
-from happycity.runtime.child import describe_status
-from happycity.runtime.commands import remark
-from happycity.runtime.event_loop import end_tasks, on_stop_signal
-from happycity.runtime.files import private_files
-from happycity.runtime.program import missing_packages
-from happycity.runtime.tokens import Role
-from happycity.runtime.transport import Access
 from happycity.text.words import plural
+from happycity_runtime.child import describe_status
+from happycity_runtime.commands import remark
+from happycity_runtime.event_loop import end_tasks, on_stop_signal
+from happycity_runtime.files import private_files
+from happycity_runtime.program import missing_packages
+from happycity_runtime.tokens import Role
+from happycity_runtime.transport import Access
 from happycity_tournament.client.connection import (
     Connection,
     UnavailableError,

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from happycity.runtime.tokens import Role, add_tokens, new_token
-from happycity.runtime.transport import TOKENS_VARIABLE, parse_tokens
+from happycity_runtime.tokens import Role, add_tokens, new_token
+from happycity_runtime.transport import TOKENS_VARIABLE, parse_tokens
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing, suppress
 from dataclasses import dataclass
 
-from happycity.runtime.pauses import doubling
+from happycity_runtime.pauses import doubling
 from happycity_tournament.client.connection import (
     FIRST_PAUSE_SECONDS,
     Connection,

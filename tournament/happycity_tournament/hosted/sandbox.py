@@ -13,8 +13,8 @@ from pathlib import Path
 from happycity import ConfigError
 from happycity.errors import FieldError
 from happycity.match import one_line
-from happycity.runtime.child import ChildError, split_command
-from happycity.runtime.files import replacing
+from happycity_runtime.child import ChildError, split_command
+from happycity_runtime.files import replacing
 from happycity_tournament.hosted import launcher, seccomp
 from happycity_tournament.hosted.submissions import HostedBot
 
@@ -38,7 +38,8 @@ TRY_SECONDS = 60.0
 """How long a program that does nothing may take in the sandbox."""
 _NO_IMAGE = "localhost/happycity-no-image"
 _NOBODY = 65534
-_SDK = tuple(f"happycity{part}" for part in ("", "_evaluation", "_client", "_bots", "_bridge", "_entry"))
+_PARTS = ("", "_runtime", "_evaluation", "_client", "_bots", "_bridge", "_entry")
+_SDK = tuple(f"happycity{part}" for part in _PARTS)
 _SYSTEM = ("/usr", "/etc/alternatives", "/etc/ld.so.cache", "/etc/ssl/certs", "/etc/java-17-openjdk")
 _LINKS = ("/bin", "/sbin", "/lib", "/lib32", "/lib64")
 

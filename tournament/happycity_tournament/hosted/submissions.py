@@ -28,7 +28,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from happycity import ConfigError
 from happycity.hosting.v1beta1 import hosting_service_pb2 as pb
 from happycity.match import one_line
-from happycity.runtime.files import replacing
+from happycity_runtime.files import replacing
 
 MAX_BYTES = 64 * 1024 * 1024
 """The most bytes of all files of a program."""

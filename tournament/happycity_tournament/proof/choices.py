@@ -13,10 +13,10 @@ import happycity_evaluation
 from happycity import ConfigError, Ending, Game, Move, ReplayError
 from happycity.records.record import Json
 from happycity.records.replay import config_of, deal_of, endings_of, incidents_of
-from happycity.runtime.child import Child
 from happycity_check.asked_bot import BotFailedError, asked_bot
 from happycity_check.recorded_match import RecordedMatch
 from happycity_client import Bot, Decision, GameStarted
+from happycity_runtime.child import Child
 from happycity_tournament.lineup import Lineup
 from happycity_tournament.proof.commitment import digest_of, sources_digest
 

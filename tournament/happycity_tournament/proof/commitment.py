@@ -13,7 +13,7 @@ from typing import Any, Self
 import happycity.rules
 from happycity import ConfigError
 from happycity.errors import FieldError
-from happycity.runtime.files import replacing
+from happycity_runtime.files import replacing
 from happycity_tournament.config import COMMITMENT_FILE, TournamentConfig
 
 MAX_TEXT = 256

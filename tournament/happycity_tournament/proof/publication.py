@@ -19,8 +19,8 @@ from pathlib import Path
 from happycity import ConfigError, HappyCityError, ReplayError
 from happycity.match import one_line
 from happycity.records.record import Json, loads
-from happycity.runtime.files import replacing
 from happycity.wire.moments import LATEST
+from happycity_runtime.files import replacing
 from happycity_tournament.games import LARGEST_ID, FinishedGame
 from happycity_tournament.luck_adjusted import check_luck
 from happycity_tournament.proof.commitment import Commitment, canonical, engine_digest

@@ -16,7 +16,7 @@ from happycity import ConfigError, ReplayError
 from happycity.hosting.v1beta1.hosting_service_pb2 import SubmitRequest
 from happycity.match import one_line
 from happycity.records.record import Json
-from happycity.runtime.parallel import in_processes
+from happycity_runtime.parallel import in_processes
 from happycity_tournament.config import TournamentConfig
 from happycity_tournament.games import LARGEST_ID, FinishedGame, Result, place_in_words
 from happycity_tournament.hosted.submissions import Submissions

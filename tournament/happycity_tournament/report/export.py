@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from happycity.records.record import Json, loads
 from happycity.records.replay import metrics_of, record_at
-from happycity.runtime.files import replacing
+from happycity_runtime.files import replacing
 from happycity_tournament.games import FinishedGame
 from happycity_tournament.ratings.statistics import Moments
 from happycity_tournament.recorded_games import RecordedGame, named_record

@@ -15,7 +15,7 @@ from pathlib import Path
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from happycity.runtime.files import replacing
+from happycity_runtime.files import replacing
 from happycity_tournament.games import FinishedGame
 from happycity_tournament.ratings.results import Ratings, interval_text
 from happycity_tournament.ratings.sprt import MIN_BLOCKS, SprtPoint

@@ -32,7 +32,7 @@ from sqlalchemy.exc import ArgumentError, IntegrityError, NoSuchModuleError, Ope
 from sqlalchemy.schema import CreateTable
 
 from happycity import HappyCityError
-from happycity.runtime.installation import install_command
+from happycity_runtime.installation import install_command
 from happycity_tournament.storage.claims import Claim, claim, is_claimed
 from happycity_tournament.storage.schema import SCHEMA_VERSION, VERSION_KEY, meta, metadata
 

@@ -17,7 +17,7 @@ from sqlalchemy.exc import ArgumentError
 from happycity import HappyCityError, RecordError
 from happycity.records.record import loads
 from happycity.records.replay import config_of, record_at
-from happycity.runtime.files import filled_lines
+from happycity_runtime.files import filled_lines
 from happycity_tournament.games import FinishedGame, Result
 from happycity_tournament.recorded_games import (
     RecordedGame,

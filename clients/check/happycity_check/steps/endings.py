@@ -10,7 +10,6 @@ from contextlib import asynccontextmanager, contextmanager
 
 import grpc
 
-from happycity.runtime.child import describe_status
 from happycity.text.words import plural
 from happycity.v1 import play_service_pb2 as play
 from happycity.wire.status import StatusDetails
@@ -18,6 +17,7 @@ from happycity_check.certificates import credentials, new_ca, write_pem
 from happycity_check.errors import UnexpectedError, WarningError, demand
 from happycity_check.step import step
 from happycity_check.trial_bot import TrialBot, Variables
+from happycity_runtime.child import describe_status
 
 QUIET_SECONDS = 3.0
 _TERMINATED = (0, 128 + signal.SIGTERM, -signal.SIGTERM)

@@ -10,9 +10,9 @@ from typing import Annotated, Any
 import typer
 
 from happycity import ConfigError
-from happycity.runtime.commands import AsJson, Commands, Server, write_example
-from happycity.runtime.transport import DEFAULT_ADDRESS
 from happycity_ladder.entries import ActionKind, ChallengeState, DealKind
+from happycity_runtime.commands import AsJson, Commands, Server, write_example
+from happycity_runtime.transport import DEFAULT_ADDRESS
 
 EXAMPLE_FILE = Path("ladder.toml")
 MAX_ID = 2**63 - 1

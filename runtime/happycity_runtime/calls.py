@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from happycity.wire.status import details_of
 
 if TYPE_CHECKING:
-    from happycity.runtime.transport import Access
+    from happycity_runtime.transport import Access
 
 _T = TypeVar("_T")
 

@@ -31,8 +31,8 @@ from pydantic import (
 
 from happycity.errors import ConfigError, HappyCityError
 from happycity.match import check_bot_spelling, one_line
-from happycity.runtime.files import read_text, replacing
-from happycity.runtime.transport import FileStamp, file_stamp
+from happycity_runtime.files import read_text, replacing
+from happycity_runtime.transport import FileStamp, file_stamp
 
 PREFIX = "hc"
 """What every token begins with, so that scanners for secrets can find them."""

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from happycity.match import one_line
-from happycity.runtime.transport import Target, split_host_port, uses_proxy
 from happycity.wire.status import details_of
+from happycity_runtime.transport import Target, split_host_port, uses_proxy
 
 if TYPE_CHECKING:
     import grpc

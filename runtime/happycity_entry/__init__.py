@@ -17,7 +17,7 @@ except KeyboardInterrupt:
 
 def happycity() -> None:
     """Run the command `happycity`."""
-    _run("happycity.cli")
+    _run("happycity_entry.cli")
 
 
 def tournament() -> None:

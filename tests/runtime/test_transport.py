@@ -9,7 +9,7 @@ import trustme
 from tests.tables import Table
 
 from happycity import ConfigError
-from happycity.runtime.transport import Access, Target, is_loopback, is_unix
+from happycity_runtime.transport import Access, Target, is_loopback, is_unix
 
 TLS = Target("example.org:1", tls=True)
 

@@ -3,7 +3,7 @@
 import random
 from collections import Counter
 
-from happycity.runtime.fair_share import FairShare
+from happycity_runtime.fair_share import FairShare
 
 
 def test_the_owner_with_the_most_gives_one_up() -> None:

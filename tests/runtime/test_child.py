@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from tests.waiting import LIMIT
 
-from happycity.runtime.child import (
+from happycity_runtime.child import (
     TAIL_BYTES,
     Child,
     ChildError,

@@ -26,7 +26,7 @@ from typing import IO, Self
 
 from happycity.errors import HappyCityError
 from happycity.match import one_line
-from happycity.runtime import output
+from happycity_runtime import output
 
 _KILL = signal.SIGTERM if sys.platform == "win32" else signal.SIGKILL
 POLL_SECONDS = 0.02

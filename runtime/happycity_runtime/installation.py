@@ -10,7 +10,7 @@ _SOMEWHERE = "/path/to/checkout"
 
 def own_checkout() -> Path | None:
     """Return the checkout from which this project runs; None if it is installed."""
-    root = Path(__file__).resolve().parents[3]
+    root = Path(__file__).resolve().parents[2]
     return root if (root / "clients" / "go" / "go.mod").exists() else None
 
 

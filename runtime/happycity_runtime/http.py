@@ -20,9 +20,9 @@ from h11._receivebuffer import ReceiveBuffer
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from happycity.errors import HappyCityError
-from happycity.runtime.addresses import TrustedProxies, network_of
-from happycity.runtime.event_loop import end_tasks, spawn
-from happycity.runtime.fair_share import FairShare
+from happycity_runtime.addresses import TrustedProxies, network_of
+from happycity_runtime.event_loop import end_tasks, spawn
+from happycity_runtime.fair_share import FairShare
 
 REQUEST_SECONDS = 10.0
 """How long a request line with its headers, and then the body, may take to arrive."""

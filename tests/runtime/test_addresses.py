@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from happycity.runtime.addresses import (
+from happycity_runtime.addresses import (
     TrustedProxies,
     address_of_peer,
     is_of_this_machine,

@@ -19,10 +19,10 @@ from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 from happycity.compiled import is_compiled
 from happycity.errors import ConfigError, FieldError, HappyCityError, ReplayError, near_name, suggestion
 from happycity.rules.deals import DEALING, EDITION
-from happycity.runtime.event_loop import open_standard_streams
-from happycity.runtime.guests import read_settings_file
-from happycity.runtime.program import collect_garbage_rarely, read_variables_from_files
 from happycity_entry import allow_cleaning_up
+from happycity_runtime.event_loop import open_standard_streams
+from happycity_runtime.guests import read_settings_file
+from happycity_runtime.program import collect_garbage_rarely, read_variables_from_files
 
 # Where and as whom a bot plays. The environment has the rest: HAPPYCITY_CA, HAPPYCITY_CERT and HAPPYCITY_KEY
 # for servers with TLS.
@@ -250,7 +250,7 @@ def _usage_problem(error: typer.TyperException) -> str:
             return f"{place}: it is missing" + (f"; {suggestion('', choices)}" if choices else "")
         cause: Any = error.__cause__
         if hasattr(cause, "errors"):
-            from happycity.runtime.settings import value_problem  # noqa: PLC0415 - it brings pydantic with it
+            from happycity_runtime.settings import value_problem  # noqa: PLC0415 - it brings pydantic with it
 
             return f"{place}: {value_problem(cause.errors()[0], choices=choices)}"
     if "\n" in text:

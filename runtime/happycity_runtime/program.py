@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import NoReturn
 
 from happycity.errors import FieldError, HappyCityError
-from happycity.runtime.files import read_text
-from happycity.runtime.installation import install_command
+from happycity_runtime.files import read_text
+from happycity_runtime.installation import install_command
 
 _PREFIX, _SUFFIX = "HAPPYCITY_", "_FILE"
 

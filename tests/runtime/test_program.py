@@ -13,8 +13,8 @@ from tests.programs import run
 from tests.waiting import LIMIT
 
 from happycity import ConfigError
-from happycity.runtime import event_loop
-from happycity.runtime.program import read_variables_from_files
+from happycity_runtime import event_loop
+from happycity_runtime.program import read_variables_from_files
 
 
 @pytest.mark.level(2)
@@ -115,7 +115,7 @@ def test_a_background_job_hears_ctrl_c_too() -> None:
     """A shell starts background jobs so that they ignore SIGINT; the handler is called all the same."""
     code = """
 import asyncio, os, signal
-from happycity.runtime import event_loop
+from happycity_runtime import event_loop
 assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
 async def main():
     stopped = asyncio.Event()
@@ -136,7 +136,7 @@ def test_closed_standard_streams_are_opened(closed: int, tmp_path: Path) -> None
     """A program that starts without one of them runs all the same, and no other file takes its number."""
     program = (
         "import os, sys\n"
-        "from happycity.runtime import event_loop\n"
+        "from happycity_runtime import event_loop\n"
         "async def main():\n"
         f"    assert os.path.samestat(os.fstat({closed}), os.stat(os.devnull))\n"
         "    print('out'); print('error', file=sys.stderr); assert sys.stdin.read() == ''\n"
@@ -153,7 +153,7 @@ def test_closed_standard_streams_are_opened(closed: int, tmp_path: Path) -> None
 @pytest.mark.level(2)
 def test_signals_cut_no_output_short() -> None:
     """A pipe takes 64 KB at once, and Python without buffers would drop the rest after a signal."""
-    text = "from happycity.runtime.event_loop import *; open_standard_streams(); print('x' * 200_000)"
+    text = "from happycity_runtime.event_loop import *; open_standard_streams(); print('x' * 200_000)"
     environ = {**os.environ, "PYTHONUNBUFFERED": "1"}
     with subprocess.Popen((sys.executable, "-c", text), stdout=subprocess.PIPE, env=environ) as program:
         assert program.stdout is not None

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Self
 
 from happycity.errors import ConfigError
-from happycity.runtime.files import read_text
-from happycity.runtime.transport import (
+from happycity_runtime.files import read_text
+from happycity_runtime.transport import (
     SERVER_VARIABLE,
     TOKENS_VARIABLE,
     Target,

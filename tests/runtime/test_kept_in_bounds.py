@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from tests.waiting import LIMIT
 
-from happycity.runtime import output
-from happycity.runtime.child import BOT_NICENESS, Child, ChildError, child_environment, last_line
-from happycity.runtime.output import LogAllowance
+from happycity_runtime import output
+from happycity_runtime.child import BOT_NICENESS, Child, ChildError, child_environment, last_line
+from happycity_runtime.output import LogAllowance
 
 SIZES = (100, 40)
 """Bytes of the first and the last part that are kept in these tests."""
@@ -177,7 +177,7 @@ async def test_a_daemon_ends_with_who_started_it(forks: int, parent: str) -> Non
 
 KILLED = r"""
 import asyncio, os, subprocess, sys
-from happycity.runtime.child import Child
+from happycity_runtime.child import Child
 
 async def main():
     code = "import os, time; os.fork() or os.setsid(); os.write(1, b'%d\\n' % os.getpid()); time.sleep(1000)"
@@ -202,7 +202,7 @@ def test_all_ends_with_a_process_that_is_killed() -> None:
 
 
 AT_ONCE = r"""
-from happycity.runtime.child import Child
+from happycity_runtime.child import Child
 Child.start(["/bin/sh", "-c", "echo $$; kill -KILL $PPID; exec sleep 1000"], environment={}, stdout=None)
 """
 

@@ -10,7 +10,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Annotated, Any
 
-from happycity.runtime.installation import install_command
+from happycity_runtime.installation import install_command
 
 try:
     import typer
@@ -25,7 +25,9 @@ from happycity.records.replay import record_at, replay
 from happycity.rules.cards import Mode
 from happycity.rules.deals import MAX_PLAYERS, MAX_SEED, MIN_PLAYERS, Config, Deal, Scoring
 from happycity.rules.game import Game
-from happycity.runtime.commands import (
+from happycity.text.catalogue import entries, plain
+from happycity.text.words import plural
+from happycity_runtime.commands import (
     AsJson,
     CommandGroup,
     Commands,
@@ -33,9 +35,7 @@ from happycity.runtime.commands import (
     run_cli,
     until_output_closes,
 )
-from happycity.runtime.files import filled_lines
-from happycity.text.catalogue import entries, plain
-from happycity.text.words import plural
+from happycity_runtime.files import filled_lines
 
 COMMANDS = "happycity.commands"
 """The entry-point group by which other packages add commands."""

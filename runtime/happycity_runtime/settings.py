@@ -20,7 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.fields import FieldInfo
 
 from happycity.errors import HappyCityError, suggestion
-from happycity.runtime.files import read_text
+from happycity_runtime.files import read_text
 
 _Command = TypeVar("_Command", bound=Callable[..., None])
 _Settings = TypeVar("_Settings", bound="CommandSettings")
