@@ -280,22 +280,26 @@ async def compared(
     servers: list[Server],
     charged: list[float],
     call: Callable[[Server], Awaitable[object]],
+    rounds: int = 1,
 ) -> str:
-    """Call something on both servers; return what it costs on the large one if that is too much, else ""."""
-    seconds: list[float] = []
-    calls: list[float] = []
-    for server in servers:
-        tries = []
-        for server.turn in range(TRIES):
-            charged.clear()
-            began = time.process_time()
-            await call(server)
-            tries.append(time.process_time() - began)
-        seconds.append(min(tries))
-        calls.append(max(1.0, sum(charged)))
-    small, large = (each / called for each, called in zip(seconds, calls, strict=True))
-    if large <= FACTOR * max(small, USUAL):
-        return ""
+    """Call something on both servers; return what it costs on the large one if that is too much, else "".
+
+    What costs too much is measured again, up to a number of rounds: both servers are in one process, whose
+    CPU time counts what any thread of theirs does meanwhile, a fit of the ladder's ratings among them.
+    """
+    best = [float("inf")] * len(servers)
+    for _ in range(rounds):
+        calls: list[float] = []
+        for index, server in enumerate(servers):
+            for server.turn in range(TRIES):
+                charged.clear()
+                began = time.process_time()
+                await call(server)
+                best[index] = min(best[index], time.process_time() - began)
+            calls.append(max(1.0, sum(charged)))
+        small, large = (each / called for each, called in zip(best, calls, strict=True))
+        if large <= FACTOR * max(small, USUAL):
+            return ""
     return f"{name}: {1000 * large:.1f} ms for each of {calls[1]:g} calls, and {1000 * small:.1f} ms"
 
 
@@ -342,7 +346,7 @@ async def test_no_page_costs_more_with_a_larger_store(
                     answer = await at.client.get(url, headers=dict(at.headers(who)))
                     assert answer.status_code != 500
 
-                found.append(await compared(f"{who} GET {path}", [small, large], charged, get))
+                found.append(await compared(f"{who} GET {path}", [small, large], charged, get, rounds=5))
         for path, (who, fields) in FORMS.items():
 
             async def post(at: Server, path: str = path, who: str = who, fields: Fields = fields) -> None:
