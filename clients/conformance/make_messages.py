@@ -1,8 +1,11 @@
-"""Write messages.jsonl: messages of every kind that a bot sends or receives, as bytes and in words.
+"""Write messages.jsonl, messages of every kind that bots send or receive; first.decision is the last of them.
 
 Each line is a JSON object: `name`, `type` (the message's name in happycity.v1), `bytes` (the wire format, in
 base64) and `fields` (the same in protobuf's JSON mapping). Every SDK must read the bytes as these fields. The
 decisions are one of each phase, in both modes, with events, clock and what each move costs or gains.
+
+`first.decision` is what `happycity ask 22@32 --out first.decision` writes. The readers of all SDKs, and the
+projects of `happycity new-bot`, are tested with it: there the first bot builds the Spa.
 """
 
 from __future__ import annotations
@@ -17,17 +20,19 @@ from files import write_or_check
 from google.protobuf.json_format import MessageToJson
 from google.protobuf.message import Message
 
-from happycity import BotInfo, Config, Ending, Event, Game, Mode, Phase, VoidReason
+from happycity import BotInfo, Config, Deal, Ending, Event, Game, Mode, Phase, VoidReason
 from happycity.match import seat_results
-from happycity.records.random_games import random_move
+from happycity.records.random_games import movers_rng, random_move, record_random_game
 from happycity.v1 import match_pb2
 from happycity.v1 import play_service_pb2 as play
 from happycity.wire.enums import enum_number
 from happycity.wire.match import bot_info_message, result_message
 from happycity.wire.messages import config_message, decision_message
+from happycity_check.recorded_match import RecordedMatch
 from happycity_evaluation.policies import play_to_end
 
 FILE = Path(__file__).with_name("messages.jsonl")
+DECISION_FILE = Path(__file__).with_name("first.decision")
 MATCH_ID = 2**40 + 7
 LARGEST = 2**63 - 1
 TOKEN = "resume-token"  # noqa: S105 - an example
@@ -98,6 +103,14 @@ def messages() -> Iterator[tuple[str, Message]]:
             round=1,
         ),
     )
+    yield "game that begins at a decision", first_decision()
+
+
+def first_decision() -> play.PlayResponse:
+    """Return a decision of the second seat, of a game of random movers among three."""
+    record = record_random_game(Deal.shuffle(Config(players=3), seed=4), movers_rng(4))
+    match = RecordedMatch(22, record, bots=["greedy", "mine", "random"], seat=1, bot_seed=2**63)
+    return match.from_here(32)
 
 
 def _decisions(config: Config) -> Iterator[tuple[str, Message]]:
@@ -136,4 +149,9 @@ def _line(name: str, message: Message) -> str:
 
 
 if __name__ == "__main__":
-    write_or_check({FILE: "".join(f"{_line(name, message)}\n" for name, message in messages())})
+    write_or_check(
+        {
+            FILE: "".join(f"{_line(name, message)}\n" for name, message in messages()),
+            DECISION_FILE: first_decision().SerializeToString(deterministic=True),
+        }
+    )

@@ -51,7 +51,8 @@ type Settings struct {
 	Thinkers int
 	// Reconnect is how long to look for a server that was lost, or [Never]; by default a minute.
 	Reconnect time.Duration
-	// Info is what the bot says of itself, for lists, standings and reports; its Language is Go's version by default.
+	// Info is what the bot says of itself, for lists, standings and reports; its Language is Go's version by default,
+	// its Version HAPPYCITY_VERSION.
 	Info *BotInfo
 
 	url       string // the address with its scheme
@@ -100,6 +101,9 @@ func (s Settings) complete() (Settings, error) {
 	s.Thinkers = cmp.Or(s.Thinkers, runtime.GOMAXPROCS(0))
 	s.Reconnect = cmp.Or(s.Reconnect, time.Minute)
 	info := &BotInfo{Language: new(strings.Replace(runtime.Version(), "go", "Go ", 1))}
+	if version := file.get("VERSION"); version != "" {
+		info.Version = new(strings.ToValidUTF8(version, "\uFFFD")) // other bytes can't be sent
+	}
 	proto.Merge(info, s.Info)
 	s.Info = info
 

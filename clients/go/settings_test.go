@@ -31,15 +31,15 @@ func readCases[T any](t *testing.T, name string) []T {
 type settingsCase struct {
 	Name  string
 	Given struct {
-		Server, Name, Token string
-		Games               *int
+		Server, Name, Token, Version string
+		Games                        *int
 	}
 	Environment, Files map[string]string
 	Error              string
 	Settings           struct {
-		Server, Name, Token *string
-		TLS, Proxy          *bool
-		Games               *int
+		Server, Name, Token, Version *string
+		TLS, Proxy                   *bool
+		Games                        *int
 	}
 }
 
@@ -49,7 +49,7 @@ func TestSettings(t *testing.T) {
 		t.Run(c.Name, func(t *testing.T) {
 			folder := t.TempDir()
 			inFolder := strings.NewReplacer("{folder}", folder)
-			for _, name := range []string{"SERVER", "NAME", "TOKEN", "TOKENS", "CA", "CERT", "KEY", "GAMES", "ENV"} {
+			for _, name := range []string{"SERVER", "NAME", "TOKEN", "TOKENS", "CA", "CERT", "KEY", "GAMES", "VERSION", "ENV"} {
 				value, isSet := c.Environment["HAPPYCITY_"+name]
 				t.Setenv("HAPPYCITY_"+name, inFolder.Replace(value)) // whose end restores what is unset here
 				if !isSet {
@@ -69,6 +69,9 @@ func TestSettings(t *testing.T) {
 			if c.Given.Games != nil {
 				given.Games = cmp.Or(*c.Given.Games, Unlimited)
 			}
+			if c.Given.Version != "" {
+				given.Info = &BotInfo{Version: &c.Given.Version}
+			}
 			s, err := given.complete()
 			if c.Error != "" {
 				if err == nil || !strings.HasPrefix(err.Error(), inFolder.Replace(c.Error)) || err.(*Error).ExitStatus != 2 {
@@ -87,6 +90,7 @@ func TestSettings(t *testing.T) {
 			check(t, "token", c.Settings.Token, s.Token)
 			check(t, "TLS", c.Settings.TLS, s.isEncrypted())
 			check(t, "proxy", c.Settings.Proxy, s.usesProxy())
+			check(t, "version", c.Settings.Version, s.Info.GetVersion())
 			check(t, "games", c.Settings.Games, max(0, s.Games))
 		})
 	}

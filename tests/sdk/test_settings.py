@@ -18,7 +18,9 @@ CASES = [
 
 def found(given: dict[str, Any]) -> dict[str, Any]:
     """Return what a case may say of the settings; their files are read."""
-    settings = Settings.from_env("Program", **given)
+    info = BotInfo(version=given["version"]) if "version" in given else None
+    code = {name: value for name, value in given.items() if name != "version"}
+    settings = Settings.from_env("Program", info=info, **code)
     settings.access.check(settings.target)
     return {
         "server": settings.target.address,
@@ -27,6 +29,7 @@ def found(given: dict[str, Any]) -> dict[str, Any]:
         "name": settings.name,
         "token": settings.access.token,
         "games": settings.games,
+        "version": settings.info.version,
     }
 
 

@@ -14,7 +14,8 @@ from tests.tournament.servers import arena
 
 from happycity import Config
 from happycity.records.record import Json, loads
-from happycity_client import Bot, Decision
+from happycity_client import Bot, Decision, read_decision
+from happycity_client import ask as run_ask
 from happycity_tournament.client.run_folder import OwnServer, Run, own_store
 from happycity_tournament.config import RandomRounds, TournamentConfig
 from happycity_tournament.lineup import BotEntry, Lineup
@@ -190,6 +191,38 @@ def test_what_is_not_clear_is_asked_for(played_run: Path) -> None:
     assert "--bot: say which bot's decisions are asked, of " in said
     said = happycity("ask", store, 1, "--bot", "mine").error
     assert '--bot: give the command that starts it, as in --bot "mine=COMMAND"' in said
+
+
+@pytest.mark.level(2)
+def test_a_decision_is_written_and_asked_without_its_record(
+    ask: Any, played_run: Path, tmp_path: Path
+) -> None:
+    """The file has what a server sends to a bot that begins there; SDK and command read it."""
+    number, file = decisions_of(played_run, 1, "mine")[4], tmp_path / "lost.decision"
+    said = ask(f"1@{number}", "--out", file).output
+    start, decision = read_decision(file)
+    assert (start.match_id, start.bots[start.seat], decision.decision_id) == (1, "mine", number)
+    assert said.startswith(f"{file}: decision {number} of game 1, round ")
+    assert said.endswith(f": mine chooses of {', '.join(map(str, decision.moves))}\n")
+    first = run_ask(FirstMove, file)
+    assert first is decision.moves[0]
+
+    asked = ask(file, "--bot", MINE)
+    assert (asked.status, asked.marks) == (0, "?"), asked
+    assert asked.output.startswith(f"mine (seat {start.seat + 1}) is asked decision {number} of game 1")
+    assert ask(file, "--bot", MINE, FAULT="refuse").status == 2
+
+
+def test_what_can_not_be_written_costs_one_line(ask: Any, tmp_path: Path) -> None:
+    (tmp_path / "other.decision").write_text("")
+    for arguments, expected in {
+        ("1", "--all", "--out", tmp_path / "a.decision"): "--out: it takes one decision, without --all",
+        ("1", "--out", tmp_path / "a.json"): "a.json must end in .decision, by which such files are known",
+        ("1", "--out", tmp_path / "none" / "a.decision"): "--out: ",
+        (tmp_path / "other.decision", "--bot", MINE): "other.decision is not a decision as this writes it",
+        (tmp_path / "gone.decision", "--bot", MINE): "gone.decision can't be read: No such file",
+    }.items():
+        assert expected in happycity("ask", *arguments).error
 
 
 @pytest.mark.level(2)

@@ -46,9 +46,10 @@ def bridge(
     logging.getLogger("happycity_client").addFilter(_in_one_line)
     if shutil.which(command[0]) is None:
         raise FieldError("command", f"there is no program {command[0]!r}")
-    settings = Settings.from_env("bridge", name=name, server=server, token=token, games=games)
     info = BotInfo(author=author, version=version, language=language, description=description)
-    run_until_stopped(_play(replace(settings, info=info), command, shared=shared))
+    settings = Settings.from_env("bridge", name=name, server=server, token=token, games=games, info=info)
+    settings = replace(settings, info=replace(settings.info, language=language))  # not that of the bridge
+    run_until_stopped(_play(settings, command, shared=shared))
 
 
 async def _play(settings: Settings, command: list[str], *, shared: bool) -> None:

@@ -15,7 +15,7 @@ from happycity.v1 import play_service_pb2 as play
 from happycity.wire.messages import move_of
 from happycity_check.conversation import Conversation
 from happycity_check.errors import ResignedError, StreamEndedError, UnexpectedError
-from happycity_check.recorded_match import RecordedMatch
+from happycity_check.recorded_match import MatchFromHere, RecordedMatch
 from happycity_check.scripted_server import ScriptedServer
 from happycity_runtime.child import Child, child_environment, describe_status
 from happycity_runtime.event_loop import running
@@ -36,7 +36,9 @@ class BotFailedError(HappyCityError):
 class AskedBot:
     """A connected bot in one match."""
 
-    def __init__(self, child: Child, conversation: Conversation, match: RecordedMatch) -> None:
+    def __init__(
+        self, child: Child, conversation: Conversation, match: RecordedMatch | MatchFromHere
+    ) -> None:
         self._child = child
         self._conversation = conversation
         self._match = match
@@ -79,7 +81,7 @@ async def asked_bot(
     start: Callable[[Mapping[str, str]], Child],
     *,
     name: str,
-    match: RecordedMatch,
+    match: RecordedMatch | MatchFromHere,
     listen: str = "127.0.0.1:0",
     seconds: float | None = None,
 ) -> AsyncIterator[AskedBot]:

@@ -185,7 +185,7 @@ v1::Hello hello_of(const Settings& settings, const File& file, bool has_token) {
   hello.set_software("happycity-cpp/" HAPPYCITY_VERSION);
   v1::BotInfo& info = *hello.mutable_info();
   info.set_author(one_line(settings.info.author));
-  info.set_version(one_line(settings.info.version));
+  info.set_version(one_line(setting(file, "HAPPYCITY_VERSION", settings.info.version)));
   info.set_language("C++" + std::to_string(__cplusplus / 100 % 100));
   info.set_description(one_line(settings.info.description));
   return hello;

@@ -52,6 +52,8 @@ void check(const Struct& expected, const Setup& setup) {
       EXPECT_EQ(setup.uses_proxy, value.bool_value());
     } else if (name == "token") {
       EXPECT_EQ(setup.token, value.string_value());
+    } else if (name == "version") {
+      EXPECT_EQ(setup.hello.info().version(), value.string_value());
     } else if (name == "games") {
       EXPECT_EQ(setup.hello.max_games(), value.number_value());
     } else {
@@ -62,7 +64,7 @@ void check(const Struct& expected, const Setup& setup) {
 }
 
 void forget_variables() {
-  for (const char* name : {"SERVER", "NAME", "TOKEN", "TOKENS", "CA", "CERT", "KEY", "GAMES", "ENV"}) {
+  for (const char* name : {"SERVER", "NAME", "TOKEN", "TOKENS", "CA", "CERT", "KEY", "GAMES", "VERSION", "ENV"}) {
     unsetenv((std::string("HAPPYCITY_") + name).c_str());
   }
 }
@@ -81,7 +83,10 @@ TEST(Settings, OfAllSdks) {
       setenv(name.c_str(), in_folder(value.string_value(), folder).c_str(), 1);
     }
     const Struct& given = part(each, "given");
-    Settings settings = {.name = text(given, "name"), .server = text(given, "server"), .token = text(given, "token")};
+    Settings settings = {.name = text(given, "name"),
+                         .info = {.version = text(given, "version")},
+                         .server = text(given, "server"),
+                         .token = text(given, "token")};
     if (given.fields().contains("games")) {
       settings.games = static_cast<unsigned>(given.fields().at("games").number_value());
     }

@@ -6,6 +6,7 @@ try:
     from happycity_client.bot import Bot, BotFactory, Decision, GameOver, GameStarted, IllegalChoiceError
     from happycity_client.client import play, run, run_until_stopped
     from happycity_client.errors import ConnectionFailedError, ProtocolError
+    from happycity_client.recorded import ask, read_decision
     from happycity_client.settings import Settings
 except KeyboardInterrupt:  # a program that is stopped while it begins needs no traceback
     raise SystemExit(130) from None
@@ -20,7 +21,9 @@ __all__ = [
     "IllegalChoiceError",
     "ProtocolError",
     "Settings",
+    "ask",
     "play",
+    "read_decision",
     "run",
     "run_until_stopped",
 ]

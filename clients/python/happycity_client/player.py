@@ -17,9 +17,9 @@ from happycity.match import one_line
 from happycity.v1 import match_pb2
 from happycity.v1 import play_service_pb2 as play
 from happycity.wire.match import result_of, void_reason_of
-from happycity.wire.messages import config_of
-from happycity_client.bot import NO_GAME, Bot, BotFactory, Decision, GameOver, GameStarted, IllegalChoiceError
+from happycity_client.bot import NO_GAME, Bot, BotFactory, Decision, GameOver, IllegalChoiceError
 from happycity_client.errors import ProtocolError
+from happycity_client.recorded import started_of
 from happycity_runtime.event_loop import end_tasks
 
 
@@ -119,8 +119,7 @@ class Player:
             return
         seat = seats[message.seat] = _PlayedSeat(match_id, message.seat, self.outbox)
         try:
-            config, bots = config_of(message.config), tuple(message.bots)
-            bot = self._factory(GameStarted(match_id, config, message.seat, bots, message.seed))
+            bot = self._factory(started_of(message))
             if not isinstance(bot, Bot):
                 raise TypeError(f"what makes the bots returned {bot!r}, which is not a Bot")
             if getattr(bot, "start", None) is NO_GAME:

@@ -53,11 +53,12 @@ class Settings:
         reconnect: float = RECONNECT_SECONDS,
         info: BotInfo | None = None,
     ) -> Self:
-        """Fill in what is absent: from the environment, else by default. So is the language of `info`.
+        """Fill in what is absent: from the environment, else by default; so too in `info`.
 
         The variables are HAPPYCITY_NAME, HAPPYCITY_SERVER, HAPPYCITY_TOKEN, HAPPYCITY_TOKENS, HAPPYCITY_CA,
-        HAPPYCITY_CERT, HAPPYCITY_KEY and HAPPYCITY_GAMES; an empty one counts as absent. The file of
-        HAPPYCITY_ENV has what the environment lacks. The default name is for a bot without a token.
+        HAPPYCITY_CERT, HAPPYCITY_KEY, HAPPYCITY_GAMES and HAPPYCITY_VERSION; an empty one counts as absent.
+        The file of HAPPYCITY_ENV has what the environment lacks. The default name is for a bot without a
+        token.
 
         Raises:
             ConfigError: a value can't be used.
@@ -65,13 +66,15 @@ class Settings:
         read_settings_file(os.environ)
         name = name or os.environ.get("HAPPYCITY_NAME")
         access = Access.of_bot(name or "") if token is None else Access.from_env(token)
+        info = info or BotInfo()
+        version = info.version or os.environ.get("HAPPYCITY_VERSION", "")
         return cls(
             name=name or ("" if access.token else default_name),
             server=server or os.environ.get(SERVER_VARIABLE) or DEFAULT_ADDRESS,
             games=_games(str(games) if games is not None else os.environ.get("HAPPYCITY_GAMES")),
             access=access,
             reconnect=reconnect,
-            info=replace(info, language=info.language or LANGUAGE) if info else BotInfo(language=LANGUAGE),
+            info=replace(info, version=version, language=info.language or LANGUAGE),
         )
 
 

@@ -29,6 +29,7 @@ mod decision;
 mod error;
 mod pauses;
 mod player;
+mod recorded;
 mod session;
 mod settings;
 #[cfg(test)]
@@ -42,6 +43,7 @@ pub use catalogue::cards;
 pub use client::{play, run};
 pub use decision::{Bot, Choice, Decision};
 pub use error::Error;
+pub use recorded::{ask, read_decision};
 pub use settings::Settings;
 pub use tonic;
 pub use v1::{

@@ -29,7 +29,8 @@ pub struct Settings {
     pub token: Option<String>,
     /// Maximum number of games at once, 0 for any number; `HAPPYCITY_GAMES`, or 8.
     pub games: Option<u32>,
-    /// What the bot says of itself, for lists, standings and reports; its language is Rust by default.
+    /// What the bot says of itself, for lists, standings and reports; its language is Rust by default, its
+    /// version `HAPPYCITY_VERSION`.
     pub info: BotInfo,
     /// Number of bots that think at once, each on a thread; by default the number of cores.
     pub thinkers: Option<usize>,
@@ -82,6 +83,11 @@ impl Settings {
         let mut authorization: Option<MetadataValue<_>> =
             token.map(|token| format!("Bearer {token}").parse().expect("a token fits into a header"));
         authorization.iter_mut().for_each(|value| value.set_sensitive(true));
+        let info = BotInfo {
+            version: self.info.version.or_else(|| variable("HAPPYCITY_VERSION")),
+            language: self.info.language.or_else(|| Some("Rust".into())),
+            ..self.info
+        };
         let cores = thread::available_parallelism().map_or(1, usize::from);
         Ok(Setup {
             url: address,
@@ -93,7 +99,7 @@ impl Settings {
                 max_games: Some(games).filter(|games| *games > 0),
                 software: Some(concat!("happycity-rust/", env!("CARGO_PKG_VERSION")).into()),
                 resume_token: None,
-                info: Some(BotInfo { language: self.info.language.or_else(|| Some("Rust".into())), ..self.info }),
+                info: Some(info),
             },
             thinkers: self.thinkers.unwrap_or(cores).max(1),
             reconnect: self.reconnect.unwrap_or(Duration::from_secs(60)),

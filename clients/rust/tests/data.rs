@@ -38,6 +38,7 @@ fn messages_are_read_as_their_fields() {
     let lines = lines("messages.jsonl");
     for line in &lines {
         match line["type"].as_str().unwrap() {
+            "PlayResponse" => compare::<v1::PlayResponse>(line),
             "PlayRequest" => compare::<v1::PlayRequest>(line),
             "Hello" => compare::<v1::Hello>(line),
             "Answer" => compare::<v1::Answer>(line),

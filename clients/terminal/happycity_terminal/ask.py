@@ -19,7 +19,9 @@ from happycity.records.playback import Playback, Step
 from happycity.records.record import Json, loads
 from happycity.text.board import Style
 from happycity_check.asked_bot import BotFailedError, asked_bot
-from happycity_check.recorded_match import RecordedMatch
+from happycity_check.recorded_match import MatchFromHere, RecordedMatch
+from happycity_client import Decision
+from happycity_client.recorded import read_batch
 from happycity_runtime import event_loop
 from happycity_runtime.child import Child, split_command
 from happycity_terminal.replies import Reply, ReplyKind, reply_json, reply_line, summary
@@ -35,64 +37,75 @@ _STDERR = 2
 DIFFERS = 1
 """The exit status if the bot chose something else, or failed."""
 
+DECISION_SUFFIX = ".decision"
+"""The end of the name of a file with one decision."""
+
 _GAME_AND_DECISION = re.compile(r"(\d+)@(\d+)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskedDecisions:
-    """Which decisions are put to which bot."""
+    """Which decisions are put to the bot of a seat."""
 
-    game: FinishedGame
-    record: Json
-    playback: Playback
+    match: RecordedMatch | MatchFromHere
+    bots: Sequence[str]
+    """The bots' names by seat."""
     seat: int
-    entry: BotEntry
-    directory: Path
-    """Where the bot is started."""
-    decisions: Sequence[int]
+    command: str
+    """What starts the bot; "" if the run says it."""
+    decisions: Sequence[Reply]
+    """The decisions, without replies yet."""
 
     @property
     def bot(self) -> str:
         """The bot's name in the game."""
-        return self.game.bots[self.seat]
+        return self.bots[self.seat]
 
     @property
     def heading(self) -> str:
         """What is asked, in one line."""
         count = len(self.decisions)
-        what = f"decision {self.decisions[0]}" if count == 1 else f"{count} decisions"
+        what = f"decision {self.decisions[0].step.decision_id}" if count == 1 else f"{count} decisions"
         return (
-            f"{self.bot} (seat {self.seat + 1}) is asked {what} of game {self.game.match_id}; no clock runs"
+            f"{self.bot} (seat {self.seat + 1}) is asked {what} of game {self.match.match_id}; no clock runs"
         )
 
 
 def ask(
-    source: str | None,
-    game: str | None,
-    *,
-    bot: str | None,
-    every: bool,
-    as_json: bool,
+    source: str | None, game: str | None, *, bot: str | None, every: bool, as_json: bool, out: Path | None
 ) -> None:
-    """Put decisions of a game to a bot; exit with 1 if it differs from the record or fails."""
-    source, game, decision = _split(source, game)
-    folder, _ = game_arguments(source, game)
-    found, record = find_game(source, game)
-    run = find_run(folder)
-    question = asked_decisions(found, loads(record), run, bot=bot, decision=decision, every=every)
-    if not found.bot_seeds:
-        typer.echo("the seed of the bot's own randomness isn't known here; it is 0", err=True)
+    """Put decisions of a game to a bot; exit with 1 if it differs from the record or fails.
+
+    With `out`, write the decision to a file instead, for the tests of the bot.
+    """
+    run = None
+    if source is not None and source.endswith(DECISION_SUFFIX) and game is None and out is None:
+        question = _decision_of_file(Path(source), bot)
+    else:
+        source, game, decision = _split(source, game)
+        folder, _ = game_arguments(source, game)
+        found, record = find_game(source, game)
+        run = find_run(folder)
+        question = asked_decisions(found, loads(record), run, bot=bot, decision=decision, every=every)
+        if not found.bot_seeds:
+            typer.echo("the seed of the bot's own randomness isn't known here; it is 0", err=True)
+    if out is not None:
+        _write_decision(question, out)
+        return
+    entry, directory = _entry(question.bot, question.command, run)
+    Lineup(bots=(entry,), directory=directory).check()
     replies: list[Reply] = []
     if not as_json:
         write([((question.heading, Style.TITLE),)])
     try:
-        event_loop.run(_until_stopped(_put(question, replies, as_json=as_json)))
+        putting = _put(question, entry.command or "", directory, replies, as_json=as_json)
+        event_loop.run(_until_stopped(putting))
     except asyncio.CancelledError:
         typer.echo("stopped", err=True)
         raise typer.Exit(event_loop.EXIT_STOPPED) from None
     if as_json:
         content: Json = {
-            "game": found.match_id,
+            "game": question.match.match_id,
             "bot": question.bot,
             "seat": question.seat,
             "decisions": list(map(reply_json, replies)),
@@ -113,10 +126,10 @@ def asked_decisions(
     decision: int | None,
     every: bool,
 ) -> AskedDecisions:
-    """Return what is asked of whom; what can be checked is checked before anything is started.
+    """Return what is asked of whom.
 
     Raises:
-        ConfigError: the seat, the decision or the program can't be used, or isn't clear.
+        ConfigError: the seat or the decision can't be used, or isn't clear.
     """
     if every and decision is not None:
         raise ConfigError("--all: it asks the whole game; leave the decision out")
@@ -125,18 +138,46 @@ def asked_decisions(
     chosen = seat_of(playback, named or None)
     if chosen is None:
         chosen = only_seat(playback, run, decision)
-    entry, directory = _entry(game.bots[chosen], command, run)
-    Lineup(bots=(entry,), directory=directory).check()
     own = [step.decision_id for step in playback.steps if step.view.seat == chosen and not step.is_last]
+    numbers = own if every else [_decision(playback, chosen, own, decision)]
+    steps = [playback.steps[number - 1] for number in numbers]
+    seed = game.bot_seeds[chosen] if game.bot_seeds else 0
     return AskedDecisions(
-        game=game,
-        record=record,
-        playback=playback,
+        match=RecordedMatch(game.match_id, record, bots=game.bots, seat=chosen, bot_seed=seed),
+        bots=game.bots,
         seat=chosen,
-        entry=entry,
-        directory=directory,
-        decisions=own if every else [_decision(playback, chosen, own, decision)],
+        command=command,
+        decisions=[Reply(step=step, was_answered=playback.was_answered(step)) for step in steps],
     )
+
+
+def _decision_of_file(path: Path, bot: str | None) -> AskedDecisions:
+    """Return the decision of a file that `_write_decision` wrote, as one that was not answered."""
+    batch = read_batch(path)
+    started, decision = batch.games_started[0], Decision(batch.decisions[0])
+    options = tuple((move, decision.coins(move)) for move in decision.moves)
+    step = Step(decision_id=decision.decision_id, view=decision.view, events=decision.events, options=options)
+    return AskedDecisions(
+        match=MatchFromHere(batch),
+        bots=started.bots,
+        seat=started.seat,
+        command=_named_bot(bot or "", started.bots)[1],
+        decisions=[Reply(step=step, was_answered=False)],
+    )
+
+
+def _write_decision(question: AskedDecisions, out: Path) -> None:
+    """Write the only decision to a file; say what may be chosen there, and what the record has."""
+    if not isinstance(question.match, RecordedMatch) or len(question.decisions) != 1:
+        raise ConfigError("--out: it takes one decision, without --all: GAME@DECISION")
+    (asked,) = question.decisions
+    batch = question.match.from_here(asked.step.decision_id)
+    out.write_bytes(batch.SerializeToString(deterministic=True))
+    moves = ", ".join(move.text for move, _ in asked.step.options)
+    where = (
+        f"decision {asked.step.decision_id} of game {question.match.match_id}, round {asked.step.view.round}"
+    )
+    typer.echo(f"{out}: {where}: {question.bot} chooses of {moves}")
 
 
 def _split(source: str | None, game: str | None) -> tuple[str | None, str | None, int | None]:
@@ -222,44 +263,34 @@ async def _until_stopped(main: Coroutine[Any, Any, None]) -> None:
         await task
 
 
-async def _put(question: AskedDecisions, replies: list[Reply], *, as_json: bool) -> None:
+async def _put(
+    question: AskedDecisions, command: str, directory: Path, replies: list[Reply], *, as_json: bool
+) -> None:
     """Put the decisions one after the other, up to the first at which the bot fails."""
-    game = question.game
-    match = RecordedMatch(
-        game.match_id,
-        question.record,
-        bots=game.bots,
-        seat=question.seat,
-        bot_seed=game.bot_seeds[question.seat] if game.bot_seeds else 0,
-    )
-    steps = [question.playback.steps[number - 1] for number in question.decisions]
-    waiting = iter(steps)
 
     def start(environment: Mapping[str, str]) -> Child:
         """Start the bot in the foreground of this terminal, with JSON alone on the standard output."""
         return Child.start(
-            split_command(question.entry.command or ""),
+            split_command(command),
             environment=environment,
             stdin=None,
             stdout=_STDERR if as_json else None,
             stderr=None,
-            directory=question.directory,
+            directory=directory,
             foreground=True,
         )
 
     try:
-        async with asked_bot(start, name=question.bot, match=match) as bot:
-            for step in waiting:
-                reply = Reply(step=step, was_answered=question.playback.was_answered(step))
+        async with asked_bot(start, name=question.bot, match=question.match) as bot:
+            for reply in question.decisions:
                 try:
-                    move, metrics, think = await bot.choose(step.decision_id)
-                    reply = replace(reply, move=move, metrics=metrics, think_seconds=think)
+                    move, metrics, think = await bot.choose(reply.step.decision_id)
+                    replies.append(replace(reply, move=move, metrics=metrics, think_seconds=think))
                 except BotFailedError as error:
-                    reply = replace(reply, failure=str(error))
-                replies.append(reply)
+                    replies.append(replace(reply, failure=str(error)))
                 if not as_json:
-                    write([reply_line(reply, game.bots)])
-                if reply.failure:
+                    write([reply_line(replies[-1], question.bots)])
+                if replies[-1].failure:
                     return
             await bot.end()
     except BotFailedError as error:

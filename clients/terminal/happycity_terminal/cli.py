@@ -83,7 +83,14 @@ def show(
 
 
 def ask(
-    source: Source = None,
+    source: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="SOURCE",
+            help="A run's folder, a store, a file of records, grpc://HOST:PORT, or a file of --out.  "
+            "[default: the latest run]",
+        ),
+    ] = None,
     game: Annotated[
         str | None,
         typer.Argument(
@@ -105,6 +112,13 @@ def ask(
     every: Annotated[
         bool, typer.Option("--all", help="Ask all decisions of the bot, in their order.")
     ] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.decision",
+            help="Ask no bot, but write the decision to this file, for tests of the bot.",
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Put recorded decisions to a bot again, without a clock.
@@ -112,10 +126,17 @@ def ask(
     The bot is started as a run starts it, in the foreground of the terminal, so a debugger may hold it. What
     it chooses now is printed next to the recorded move. The exit status is 1 if the two differ or the bot
     fails. A first Ctrl-C goes to the bot, a second one stops both.
+
+    A decision that --out has written needs no record any more: SDKs and this command read the file, and
+    docs/writing-a-bot.md#test-your-bot makes tests of it.
     """
+    from happycity_terminal.ask import DECISION_SUFFIX
     from happycity_terminal.ask import ask as ask_bot
 
-    ask_bot(source, game, bot=bot, every=every, as_json=as_json)
+    check_output("--out", out)
+    if out is not None and out.suffix != DECISION_SUFFIX:
+        raise ConfigError(f"--out: {out} must end in {DECISION_SUFFIX}, by which such files are known")
+    ask_bot(source, game, bot=bot, every=every, as_json=as_json, out=out)
 
 
 @flags_of(AnalyseOptions)

@@ -62,7 +62,9 @@ def reply_line(reply: Reply, bots: Sequence[str]) -> Line:
         metrics = [f"{one_line(name)[:32]} {value:g}" for name, value in reply.metrics.items()]
         chosen = f"{_words(step, reply.move, bots)} ({', '.join([seconds(reply.think_seconds), *metrics])})"
     beside = kind.words
-    if kind is not ReplyKind.SAME:
+    if step.move is None:
+        beside = "a file has no answer to compare with"
+    elif kind is not ReplyKind.SAME:
         recorded = _words(step, step.move, bots)
         beside = "the record has " + (recorded if reply.was_answered else f"no answer: played {recorded}")
     text = f"{kind.mark} decision {step.decision_id}, round {step.view.round}: {chosen}; {beside}"

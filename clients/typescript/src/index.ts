@@ -11,4 +11,5 @@ export { EventKind, MoveKind, Phase } from "./gen/received/happycity/v1/game.js"
 export { Ending, type SeatResult, VoidReason } from "./gen/received/happycity/v1/match.js";
 export type { BotInfo } from "./gen/sent/happycity/v1/bot.js";
 export { seededRandom } from "./random.js";
+export { ask, readDecision } from "./recorded.js";
 export type { Settings } from "./settings.js";

@@ -27,7 +27,10 @@ export interface Settings {
   readonly games?: number;
   /** Milliseconds to look for a server that was lost; 60,000. */
   readonly reconnectMs?: number;
-  /** What the bot says of itself, each in a line of 80 characters, the description of 200; the language is filled in. */
+  /**
+   * What the bot says of itself, each in a line of 80 characters, the description of 200; the language is filled in, and
+   * by default the version of HAPPYCITY_VERSION.
+   */
   readonly info?: BotInfo;
   /** When it is aborted, the bot says goodbye to the server, and `play` returns; `run` has its own. */
   readonly signal?: AbortSignal;
@@ -65,7 +68,11 @@ export function completeSettings(settings: Settings, given = process.env) {
     token,
     games: Number(games),
     reconnectMs: settings.reconnectMs ?? 60_000,
-    info: { language: `JavaScript (Node.js ${process.versions.node.split(".")[0]})`, ...settings.info },
+    info: {
+      language: `JavaScript (Node.js ${process.versions.node.split(".")[0]})`,
+      ...(environment.HAPPYCITY_VERSION && { version: environment.HAPPYCITY_VERSION }),
+      ...settings.info,
+    },
     signal: settings.signal ?? (new AbortController().signal as AbortSignal),
   };
 }

@@ -5,8 +5,8 @@ import * as received from "../src/gen/received/happycity/v1/play_service.js";
 import * as sent from "../src/gen/sent/happycity/v1/play_service.js";
 import { linesOf, messageOf } from "./contract.js";
 
-const { Decision, GameOver, GameStarted, Notice, Welcome } = received;
-const decoders = { Decision, GameOver, GameStarted, Notice, Welcome };
+const { Decision, GameOver, GameStarted, Notice, PlayResponse, Welcome } = received;
+const decoders = { Decision, GameOver, GameStarted, Notice, PlayResponse, Welcome };
 const { Answer, Hello, PlayRequest, Resign } = sent;
 const encoders: Record<string, { encode(message: unknown): { finish(): Uint8Array } }> = {
   Answer,

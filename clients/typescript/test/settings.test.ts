@@ -24,7 +24,9 @@ for (const { name, given = {}, environment, files = {}, settings = {}, error } o
     const inFolder = (text: string) => text.replaceAll("{folder}", folder);
     for (const [file, text] of Object.entries(files)) writeFileSync(join(folder, file), text, "latin1");
     const variables = Object.entries(environment).map(([variable, value]) => [variable, inFolder(value)]);
-    const complete = () => completeSettings(given, Object.fromEntries(variables));
+    const { version: own, ...code } = given;
+    const inCode = own === undefined ? code : { ...code, info: { version: String(own) } };
+    const complete = () => completeSettings(inCode, Object.fromEntries(variables));
     if (error !== undefined) {
       assert.throws(complete, (thrown) => {
         assert(thrown instanceof HappyCityError && thrown.exitStatus === 2);
@@ -32,8 +34,9 @@ for (const { name, given = {}, environment, files = {}, settings = {}, error } o
       });
       return;
     }
-    const { target, tls, usesProxy, name = "", token = "", games } = complete();
-    const found = { server: target, tls, proxy: usesProxy, name, token, games };
+    const { target, tls, usesProxy, name = "", token = "", games, info } = complete();
+    const { version = "" } = info as { version?: string };
+    const found = { server: target, tls, proxy: usesProxy, name, token, games, version };
     const program = settings.name === "*" ? { name: "settings.test" } : {};
     assert.deepEqual(found, { ...found, ...settings, ...program });
   });

@@ -5,6 +5,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
@@ -12,6 +13,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "happycity/v1/catalogue_service.pb.h"
 #include "happycity/v1/play_service.pb.h"
@@ -126,6 +128,26 @@ Factory factory_of() {
       return std::make_unique<B>();
     }
   };
+}
+
+/// Reads a decision of a recorded game, for the tests of a bot, with the start of its game and all that happened before.
+/// `happycity ask GAME@DECISION --out FILE` writes the file: the message with which a server would send this decision
+/// to a bot that begins there. Throws std::runtime_error if the file can't be read, or has something else.
+std::pair<GameStarted, v1::Decision> read_decision(const std::filesystem::path& path);
+
+/// Makes a bot for the game of such a file, and returns the move that it chooses there. Throws what the bot and
+/// read_decision() throw, and std::out_of_range if the choice is not a move.
+Move ask(const Factory& factory, const std::filesystem::path& path);
+
+/// The same for a bot that is one function.
+inline Move ask(Choose choose, const std::filesystem::path& path) {
+  return ask(stateless(std::move(choose)), path);
+}
+
+/// The same for a bot that is a class.
+template <std::derived_from<Bot> B>
+Move ask(const std::filesystem::path& path) {
+  return ask(factory_of<B>(), path);
 }
 
 }  // namespace happycity

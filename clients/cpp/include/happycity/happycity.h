@@ -33,7 +33,7 @@ namespace happycity {
 struct BotInfo {
   /// Who wrote it.
   std::string author = {};
-  /// Its own version, not that of its SDK.
+  /// Its own version, not that of its SDK; HAPPYCITY_VERSION.
   std::string version = {};
   /// A line about it.
   std::string description = {};

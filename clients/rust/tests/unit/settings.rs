@@ -21,7 +21,8 @@ fn settings() {
         let given = |name: &str| case["given"][name].as_str().map(str::to_owned);
         let games = case["given"]["games"].as_u64().map(|games| games as u32);
         let (server, name, token) = (given("server"), given("name"), given("token"));
-        let code = Settings { server, name, token, games, ..Settings::default() };
+        let info = BotInfo { version: given("version"), ..BotInfo::default() };
+        let code = Settings { server, name, token, games, info, ..Settings::default() };
         let variable = |name: &str| case["environment"][name].as_str().map(|value| value.replace("{folder}", path));
         match (code.setup(&variable), case["error"].as_str()) {
             (Ok(setup), None) => check(&case, &setup),
@@ -45,6 +46,7 @@ fn check(case: &Value, setup: &Setup) {
         "tls": setup.endpoint.uri().scheme_str() == Some("https"),
         "name": if case["settings"]["name"] == "*" && name.starts_with("happycity-") { "*" } else { name },
         "token": authorization.map_or("", |value| value.strip_prefix("Bearer ").unwrap()),
+        "version": setup.hello.info.as_ref().unwrap().version(),
         "games": setup.hello.max_games.unwrap_or(0),
     });
     for (key, expected) in case["settings"].as_object().unwrap().iter().filter(|(key, _)| *key != "proxy") {

@@ -92,8 +92,9 @@ public final class Settings {
   }
 
   /**
-   * What the bot says of itself, for lists, standings and reports; the language is filled in. Texts
-   * are one line of at most 80 characters, the description of 200.
+   * What the bot says of itself, for lists, standings and reports; the language is filled in, and
+   * by default the version of HAPPYCITY_VERSION. Texts are one line of at most 80 characters, the
+   * description of 200.
    */
   public Settings info(BotInfo info) {
     this.info = info;
@@ -200,7 +201,12 @@ public final class Settings {
       hello.setName(programName());
     }
     String language = "Java " + Runtime.version().feature();
-    return hello.setInfo(BotInfo.newBuilder().setLanguage(language).mergeFrom(info)).build();
+    BotInfo.Builder own = BotInfo.newBuilder().setLanguage(language);
+    String version = get("HAPPYCITY_VERSION", "");
+    if (!version.isEmpty()) {
+      own.setVersion(version);
+    }
+    return hello.setInfo(own.mergeFrom(info)).build();
   }
 
   /** Returns the name of the class whose main method called this. */

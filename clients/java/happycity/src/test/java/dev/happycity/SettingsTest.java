@@ -48,6 +48,9 @@ class SettingsTest {
     if (given.containsKey("token")) {
       settings.token(given.get("token"));
     }
+    if (given.containsKey("version")) {
+      settings.info(BotInfo.newBuilder().setVersion(given.get("version")).build());
+    }
     if (given.containsKey("games")) {
       settings.games(Integer.parseInt(given.get("games")));
     }
@@ -86,6 +89,7 @@ class SettingsTest {
           "proxy", String.valueOf(server.usesProxy()),
           "token", server.token(),
           "name", hello.getName(),
+          "version", hello.getInfo().getVersion(),
           "games", String.valueOf(hello.getMaxGames()));
     }
   }

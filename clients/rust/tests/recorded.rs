@@ -1,0 +1,38 @@
+//! Decisions of recorded games, by the file of all SDKs.
+
+use happycity::{Choice, Decision, GameStarted, ask, read_decision};
+
+const FIRST: &str = "../conformance/first.decision";
+
+/// The file has the start of the game, the decision, and all that happened before.
+#[test]
+fn the_start_of_the_game_and_the_decision() {
+    let (start, decision) = read_decision(FIRST).unwrap();
+    assert_eq!((start.match_id, start.bots[start.seat as usize].as_str(), start.seed), (22, "mine", 1 << 63));
+    assert_eq!((decision.decision_id, decision.view.seat, decision.moves.len()), (32, 1, 6));
+    assert!(decision.events.len() >= 32 && decision.time_left().is_none());
+}
+
+/// A bot is made for the game, and asked there.
+#[test]
+fn a_bot_is_asked() {
+    let fourth = |start: &GameStarted| {
+        let seat = start.seat as usize;
+        move |_: &Decision| -> Choice { Ok(seat + 2) }
+    };
+    assert_eq!(ask(fourth, FIRST).unwrap().card().info().name, "Spa");
+}
+
+/// What is no such file, and what is no move, is an error.
+#[test]
+fn errors() {
+    let last = |_: &GameStarted| |decision: &Decision| -> Choice { Ok(decision.moves.len()) };
+    for (path, expected) in [
+        (FIRST, "the bot chose move 6 of 6"),
+        ("../conformance/catalogue.json", "catalogue.json is not a decision as this writes it: happycity ask"),
+        ("../conformance/nowhere", "nowhere: No such file"),
+    ] {
+        let error = ask(last, path).unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+    }
+}
