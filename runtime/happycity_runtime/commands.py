@@ -21,6 +21,7 @@ from happycity.errors import ConfigError, FieldError, HappyCityError, ReplayErro
 from happycity.rules.deals import DEALING, EDITION
 from happycity_entry import allow_cleaning_up
 from happycity_runtime.event_loop import open_standard_streams
+from happycity_runtime.files import STANDARD_OUTPUT
 from happycity_runtime.guests import read_settings_file
 from happycity_runtime.program import collect_garbage_rarely, read_variables_from_files
 
@@ -297,8 +298,8 @@ def _root(
 
 
 def check_output(flag: str, path: Path | None) -> None:
-    """Refuse a file that can't be written, before anything is played or read; None is no file."""
-    if path is None:
+    """Refuse a file that can't be written, before anything is played or read; None is no file, - no path."""
+    if path is None or path == STANDARD_OUTPUT:
         return
     is_new = not path.exists()
     if not (is_new or path.is_file() or path.is_dir()):

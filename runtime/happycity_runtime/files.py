@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import codecs
 import os
+import shutil
+import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from io import TextIOWrapper
 from pathlib import Path
 from typing import TextIO
 
+STANDARD_OUTPUT = Path("-")
+_STDOUT = 1
 _ENCODINGS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 """How a file is read that begins so; editors and shells of Windows write these."""
 _ENDS = "\0\x1a"
@@ -53,11 +58,18 @@ def replacing(path: Path, *, private: bool = False) -> Iterator[Path]:
     """Yield the path to write to; what is written takes the place of `path` if no error passes.
 
     It is written beside that file first, also behind a symbolic link. Only its owner may read a private file.
-    A device or pipe is written to itself.
+    A device or pipe is written to itself; `-` is the standard output, which gets the whole at the end.
 
     Raises:
         OSError: it can't be written.
     """
+    if path == STANDARD_OUTPUT and not private:
+        with tempfile.TemporaryDirectory(prefix="happycity-") as folder:
+            yield (whole := Path(folder) / "output")
+            sys.stdout.flush()
+            with whole.open("rb") as file, open(_STDOUT, "wb", closefd=False) as output:
+                shutil.copyfileobj(file, output)
+        return
     target = path.resolve()
     if target.exists() and not target.is_file():
         yield path

@@ -76,7 +76,10 @@ def test_a_run_that_was_stopped_is_resumed(start: Start, gate: Gate, expected: E
     assert expected.records.items() >= kept.items()
     before = (folder / "bots.log").read_text().count("connected to")
     assert before
-    assert end_of(url, programs.played("resume")) == expected
+    again = programs.tournament("resume", "--json")
+    assert "nothing is left to play: the tournament is finished" in again.errors
+    assert "watch: " not in again.errors
+    assert end_of(url, json.loads(again.output)) == expected
     assert (folder / "bots.log").read_text().count("connected to") == before  # no bot has played
 
 

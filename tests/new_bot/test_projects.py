@@ -1,5 +1,7 @@
 """Projects of new bots: what is written, and that each builds and plays."""
 
+import fnmatch
+import json
 import re
 import tomllib
 from pathlib import Path
@@ -34,14 +36,17 @@ def test_the_bot_is_the_sdks_own_example(tmp_path: Path) -> None:
 def test_a_project_is_complete(language: str, checkout: Path | None, tmp_path: Path) -> None:
     """Each file that one names is there, and no field of a template is left; names suit package managers."""
     files = write_project(tmp_path / "My.Bot", language, name="My.Bot", checkout=checkout)
-    texts = {str(path.relative_to(tmp_path / "My.Bot")): path.read_text("utf-8") for path in files}
+    contents = {str(path.relative_to(tmp_path / "My.Bot")): path.read_bytes() for path in files}
+    assert contents.pop("first.decision") == (ROOT / "clients/conformance/first.decision").read_bytes()
+    texts = {name: content.decode() for name, content in contents.items()}
+    assert LANGUAGES[language].test_file in texts
     assert {"README.md", "Makefile", "Dockerfile", ".gitignore", ".github/workflows/check.yml"} <= set(texts)
     own = {name: text for name, text in texts.items() if name != LANGUAGES[language].source}
     for name, text in own.items():
         assert not re.search(r"\$[a-z]", text.replace('"$USER"', "")), name
         assert (str(ROOT) in text) <= (checkout is not None), name
     for copied in re.findall(r"^COPY (?!--)(.+) \S+$", texts["Dockerfile"], flags=re.MULTILINE):
-        assert all(name == "." or name in texts for name in copied.split())
+        assert all(name == "." or fnmatch.filter(texts, name) for name in copied.split())
     for part in re.findall(r"^COPY --from=checkout (\S+)", texts["Dockerfile"], flags=re.MULTILINE):
         assert (ROOT / part).exists()
     assert bool(checkout) == ("--build-context checkout=" in texts["README.md"])
@@ -56,6 +61,16 @@ def test_an_image_has_all_packages_of_pythons_sdk() -> None:
         assert {folder.partition("/")[0] for folder in packages} <= {*LANGUAGES[language].sdk_folders}
 
 
+def test_tools_of_typescript_are_those_of_the_sdk(tmp_path: Path) -> None:
+    def tools(package: Path) -> dict[str, str]:
+        found: dict[str, str] = json.loads(package.read_text("utf-8"))["devDependencies"]
+        return found
+
+    write_project(tmp_path / "ann", "typescript", name="ann", checkout=None)
+    own, sdk = tools(tmp_path / "ann/package.json"), tools(ROOT / "clients/typescript/package.json")
+    assert own == {name: sdk[name] for name in own}
+
+
 def test_maven_plug_ins_are_those_of_the_sdk(tmp_path: Path) -> None:
     """Their versions are set in one place; Maven's own defaults are too old for the SDK's Java."""
 
@@ -66,6 +81,8 @@ def test_maven_plug_ins_are_those_of_the_sdk(tmp_path: Path) -> None:
     write_project(tmp_path / "ann", "java", name="ann", checkout=None)
     own, sdk = versions(tmp_path / "ann" / "pom.xml"), versions(ROOT / "clients" / "java" / "pom.xml")
     assert own == {name: sdk[name] for name in own}
+    (junit,) = re.findall(r"<junit.version>(.*)<", (ROOT / "clients/java/pom.xml").read_text("utf-8"))
+    assert f"<version>{junit}</version>\n      <scope>test" in (tmp_path / "ann/pom.xml").read_text("utf-8")
 
 
 def test_names_of_packages_suit_all_languages(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -73,7 +73,10 @@ def test_commands_of_a_new_project_are_complete(
     lines = command_lines((tmp_path / "ann/README.md").read_text("utf-8"))
     makefile = (tmp_path / "ann/Makefile").read_text("utf-8")
     targets = re.findall(r"^([a-z]+):", makefile, re.MULTILINE)
-    assert [shlex.split(line, comments=True) for line in lines[:3]] == [["make", name] for name in targets]
+    assert [shlex.split(line, comments=True) for line in lines[:4]] == [
+        ["make", name] for name in targets[:4]
+    ]
+    assert targets[4:] == ["start"] == lines[5].split()[-1:]
     *_, build, run = (shlex.split(line) for line in lines)
     assert build[:4] == ["docker", "build", "-t", "ann"]
     assert (run[:2], run[-1]) == (["docker", "run"], "ann")

@@ -92,7 +92,8 @@ def test_pages_that_name_the_maven_package_say_how_it_gets_into_the_local_reposi
 def test_new_projects_install_from_the_checkout(language: str, tmp_path: Path) -> None:
     """What `happycity new-bot` writes does the same."""
     for path in write_project(tmp_path / "ann", language, name="ann", checkout=ROOT):
-        assert unpublished(path.read_text(encoding="utf-8")) == [], path.name
+        if path.suffix != ".decision":
+            assert unpublished(path.read_text(encoding="utf-8")) == [], path.name
 
 
 def test_files_and_repositories_are_told_from_packages_of_an_index() -> None:

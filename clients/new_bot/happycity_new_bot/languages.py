@@ -29,6 +29,10 @@ class ProjectLanguage:
     """The files with which it starts elsewhere, as patterns."""
     build: tuple[str, ...]
     """The commands that build the bot."""
+    test: tuple[str, ...]
+    """The commands that test it, once it is built."""
+    test_file: str
+    """The file with the test."""
     build_sdk: tuple[str, ...] = ()
     """The commands before these where the SDK is that of a checkout."""
     requirement: tuple[str, str] = ("", "")
@@ -65,9 +69,11 @@ LANGUAGES: Mapping[str, ProjectLanguage] = {
         submitted=("*.py",),
         # Where it is installed already, as in the environment of a checkout, pip must not change it.
         build=(
-            'python -c "import happycity_client" 2> /dev/null'
-            " || python -m pip install --quiet -r requirements.txt",
+            'python -c "import happycity_client, pytest" 2> /dev/null'
+            " || python -m pip install --quiet --editable .[test]",
         ),
+        test=("python -m pytest --quiet",),
+        test_file="test_bot.py",
         requirement=("happycity", "happycity @ $checkout"),
         sdk_folders=_PYTHON_SDK,
     ),
@@ -79,17 +85,21 @@ LANGUAGES: Mapping[str, ProjectLanguage] = {
         command="./bot",
         submitted=("bot",),
         build=("go mod tidy", "go build -o bot ."),
+        test=("go test ./...",),
+        test_file="main_test.go",
         requirement=("", f"\nreplace {GO_MODULE} => $sdk"),
         sdk_folders=("clients/go",),
     ),
     "typescript": ProjectLanguage(
-        title="TypeScript or JavaScript",
-        source="bot.mjs",
+        title="TypeScript",
+        source="bot.ts",
         example="typescript/examples/first.ts",
         tools="Node.js 18 or later",
-        command="node bot.mjs",
-        submitted=("*.mjs", "package.json", "node_modules/**/*"),
-        build=("npm install --install-links=false",),
+        command="node dist/bot.js",
+        submitted=("dist/*.js", "package.json", "node_modules/**/*"),
+        build=("npm install --install-links=false --no-audit --no-fund --loglevel=error", "npx tsc"),
+        test=("npm test --silent",),
+        test_file="bot.test.ts",
         build_sdk=("test -d $sdk/dist || (cd $sdk && npm ci && npm run build)",),
         requirement=("^$version", "file:$sdk"),
         sdk_folders=("clients/typescript",),
@@ -102,6 +112,8 @@ LANGUAGES: Mapping[str, ProjectLanguage] = {
         command="target/release/$package",
         submitted=("target/release/$package",),
         build=("cargo build --quiet --release",),
+        test=("cargo test --quiet --release",),
+        test_file="tests/bot.rs",
         requirement=('"$version"', '{ path = "$sdk" }'),
         sdk_folders=("clients/rust",),
     ),
@@ -112,7 +124,9 @@ LANGUAGES: Mapping[str, ProjectLanguage] = {
         tools="Java 17 and Maven 3.8, or later ones",
         command="java -cp target/bot.jar:target/lib/* First",
         submitted=("target/bot.jar", "target/lib/*.jar"),
-        build=("mvn -q -B -ntp package",),
+        build=("mvn -q -B -ntp package -Dmaven.test.skip",),
+        test=("mvn -q -B -ntp test",),
+        test_file="src/test/java/FirstTest.java",
         # Once, as for TypeScript: it takes longer than all the rest.
         build_sdk=("test -d target || mvn -q -B -ntp -f $sdk -pl happycity -am install -Dmaven.test.skip",),
         sdk_folders=("clients/java", "clients/conformance", "proto"),
@@ -128,6 +142,8 @@ LANGUAGES: Mapping[str, ProjectLanguage] = {
             "cmake -S . -B build -DCMAKE_BUILD_TYPE=Release",
             "cmake --build build --parallel 2",
         ),
+        test=("build/bot_test",),
+        test_file="bot_test.cpp",
         requirement=("find_package(happycity REQUIRED)", "add_subdirectory($sdk happycity)"),
         sdk_folders=("clients/cpp", "clients/conformance", "proto"),
         packages="cmake g++ libgrpc++-dev libprotobuf-dev protobuf-compiler protobuf-compiler-grpc",
@@ -140,6 +156,8 @@ LANGUAGES: Mapping[str, ProjectLanguage] = {
         command="happycity bridge -- bash bot.sh",
         submitted=("bot.sh",),
         build=("@:",),
+        test=("$$(HAPPYCITY) ask first.decision --bot '$$(BOT)' | grep 'build Spa'",),
+        test_file="Makefile",
         requirement=("happycity[arena]", "happycity[arena] @ $checkout"),
         sdk_folders=_PYTHON_SDK,
     ),

@@ -16,6 +16,8 @@ from happycity_new_bot.languages import LANGUAGES
 from happycity_runtime.installation import own_checkout
 
 REPOSITORY = "https://github.com/happycity-arena/happycity"
+FIRST_DECISION = "first.decision"
+"""A decision of a recorded game, by which the first test of a project asks its bot."""
 TEMPLATE = ".in"
 """The end of names of files that have fields; others are copied as they are."""
 
@@ -40,11 +42,13 @@ def write_project(folder: Path, language: str, *, name: str, checkout: Path | No
     for path, source in (*_files(templates / "common"), *_files(templates / language)):
         text = source.read_text(encoding="utf-8")
         texts[path] = _filled(text, fields) if path.endswith(TEMPLATE) else text
-    for path, text in texts.items():
+    contents = {path: text.encode() for path, text in texts.items()}
+    contents[FIRST_DECISION] = _sdk_file(f"conformance/{FIRST_DECISION}").read_bytes()
+    for path, content in contents.items():
         target = folder / path.removesuffix(TEMPLATE).replace("gitignore", ".gitignore")
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_text(text, encoding="utf-8")
+            target.write_bytes(content)
         except OSError as error:
             raise ConfigError(f"DIR: {target} can't be written: {error.strerror}") from None
         written.append(target)
@@ -53,10 +57,13 @@ def write_project(folder: Path, language: str, *, name: str, checkout: Path | No
 
 def first_bot(language: str) -> str:
     """Return the first bot of a language, which stands once: among the examples of its SDK."""
+    return _sdk_file(LANGUAGES[language].example).read_text(encoding="utf-8")
+
+
+def _sdk_file(path: str) -> Traversable:
+    """Return a file below clients/, which a wheel has among its own."""
     root = own_checkout()
-    example = LANGUAGES[language].example
-    source = files("happycity_new_bot") / "first" if root is None else root / "clients"  # of the wheel
-    return (source / example).read_text(encoding="utf-8")
+    return (files("happycity_new_bot") / "first" if root is None else root / "clients") / path
 
 
 def package_name(name: str) -> str:
@@ -89,6 +96,8 @@ def _fields(language: str, name: str, checkout: Path | None) -> dict[str, str]:
         "command": filled(spec.command),
         "files": filled(", ".join(f'"{pattern}"' for pattern in spec.submitted)),
         "build": filled("\n".join(f"\t{command}" for command in commands)),
+        "test": filled("\n".join(f"\t{command}" for command in spec.test)),
+        "test_file": spec.test_file,
         "requirement": filled(spec.requirement[0 if is_published else 1]),
         "published": ""
         if is_published

@@ -20,4 +20,5 @@ def price(move: Move) -> int:
     return move.card.cost
 
 
-run(First)
+if __name__ == "__main__":
+    run(First)

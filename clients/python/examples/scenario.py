@@ -41,4 +41,5 @@ class Scenario(Bot):
             raise RuntimeError("scenario")
 
 
-run(Scenario, reconnect=float(os.environ.get("HAPPYCITY_RECONNECT") or RECONNECT_SECONDS))
+if __name__ == "__main__":
+    run(Scenario, reconnect=float(os.environ.get("HAPPYCITY_RECONNECT") or RECONNECT_SECONDS))

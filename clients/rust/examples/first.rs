@@ -3,7 +3,7 @@ use std::process::ExitCode;
 use happycity::{Choice, Decision, Move, MoveKind, Settings};
 
 /// Buys the most expensive card on offer, and takes any special.
-fn choose(decision: &Decision) -> Choice {
+pub fn choose(decision: &Decision) -> Choice {
     let mut best = 0; // the first move is always the neutral one: keep, the lowest deck, a coin, decline
     for (position, option) in decision.moves.iter().enumerate() {
         if price(option) > price(&decision.moves[best]) {

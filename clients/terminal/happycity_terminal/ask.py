@@ -24,6 +24,7 @@ from happycity_client import Decision
 from happycity_client.recorded import read_batch
 from happycity_runtime import event_loop
 from happycity_runtime.child import Child, split_command
+from happycity_runtime.files import replacing
 from happycity_terminal.replies import Reply, ReplyKind, reply_json, reply_line, summary
 from happycity_terminal.screen import write
 from happycity_terminal.show import seat_of
@@ -172,7 +173,8 @@ def _write_decision(question: AskedDecisions, out: Path) -> None:
         raise ConfigError("--out: it takes one decision, without --all: GAME@DECISION")
     (asked,) = question.decisions
     batch = question.match.from_here(asked.step.decision_id)
-    out.write_bytes(batch.SerializeToString(deterministic=True))
+    with replacing(out) as path:
+        path.write_bytes(batch.SerializeToString(deterministic=True))
     moves = ", ".join(move.text for move, _ in asked.step.options)
     where = (
         f"decision {asked.step.decision_id} of game {question.match.match_id}, round {asked.step.view.round}"

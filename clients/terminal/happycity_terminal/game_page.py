@@ -12,6 +12,7 @@ import typer
 
 from happycity import ConfigError
 from happycity_runtime.commands import remark
+from happycity_runtime.files import replacing
 from happycity_terminal.show import Selection, find_finished, seat_of
 from happycity_tournament.cli.addresses import find_run, game_arguments
 from happycity_tournament.client.run_folder import REPLAYS_FOLDER
@@ -37,7 +38,8 @@ def write_game_page(
         seat=1 + (seat_of(playback, selection.seat) or 0),
     )
     if output is not None:
-        output.write_text(page, encoding="utf-8")
+        with replacing(output) as path:
+            path.write_text(page, encoding="utf-8")
         remark(f"{output}: {len(page.encode()) / 1e6:.1f} MB")
         return
     folder = _folder(source, game)

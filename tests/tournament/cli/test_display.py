@@ -49,17 +49,35 @@ def test_progress_is_shown_while_it_runs(update: Callable[..., str], screen: Scr
     assert "0 of 40 games; not connected: cem" in update(missing_bots=("cem",))
     # Before the first game ends, the decisions of the running games say how far it is: a game has about 56.
     begun = update(games_running=20, decisions_running=560)
-    assert "0 of 40 games (25%), 2.0 games/s, 15 s left" in begun
+    assert "0 of 40 games, 15 s left" in begun
     assert "1512" not in begun
     running = update(games=20, decisions=1120)
-    assert "20 of 40 games (50%), 2.0 games/s, 10 s left" in running
+    assert "20 of 40 games, 2.0 games/s, 10 s left" in running
     assert ("1512" in running) is screen.console.is_terminal
     # A line every few seconds is enough in a file.
     assert ("21 of 40" in update(0.1, games=21, decisions=1176)) is screen.console.is_terminal
-    assert "30 of 40 games (75%), 1.5 games/s, 7 s left" in update(10.5, games=30, decisions=1680)
+    assert "30 of 40 games, 1.5 games/s, 7 s left" in update(10.5, games=30, decisions=1680)
     # A stop voids running games, and with them decisions that were counted.
     update(30, games=30, decisions=1680, games_running=5, decisions_running=140)
-    assert "30 of 40 games (75%), 0.0 games/s, unknown time left" in update(9, games=30, decisions=1680)
+    assert "30 of 40 games, 0.0 games/s, unknown time left" in update(9, games=30, decisions=1680)
+
+
+def test_games_that_are_longer_than_usual_leave_no_negative_time(
+    update: Callable[..., str], screen: Screen
+) -> None:
+    """The bar is not full while games run, and no rate is shown before one has ended."""
+    update(games=0, games_total=6)
+    begun = update(games=0, games_total=6, games_running=2, decisions_running=300)
+    assert "0 of 6 games, " in begun
+    assert "games/s" not in begun
+    assert "-" not in begun.partition("0 of 6 games, ")[2].partition(" left")[0]
+    update(games=0, games_total=6, games_running=2, decisions_running=1000)
+    late = update(games=4, games_total=6, games_running=2, decisions=600, decisions_running=9000)
+    assert "games/s, 0 s left" in late
+    bar = display.Display()
+    bar.update(replace(SNAPSHOT, games=4, games_total=6, games_running=2, decisions_running=9000))
+    (task,) = bar._bar.tasks
+    assert task.percentage == 99.0
 
 
 def test_events_are_lines_of_their_own(update: Callable[..., str]) -> None:

@@ -466,7 +466,11 @@ def test_commands_commit_publish_and_verify(run: Run, tmp_path: Path) -> None:
     assert status == 0
     (folder,) = (tmp_path / "runs").iterdir()
     assert run("publish", folder, "cup")[0] == 0
+    status, output, _ = run("verify", "cup")
+    assert output.splitlines()[-1].startswith("all of it is true: ")
+    assert "no hash was compared: --noted HASH" in output
     status, output, _ = run("verify", "cup", "--noted", seed_hash.strip())
+    assert output.endswith("replayed, ratings and hashes agree, and the noted hash is its own\n")
     assert (status, output.splitlines()[0]) == (0, "4 games")
     status, _, errors = run("verify", "cup", "--noted", "x")
     assert (status, len(errors.splitlines())) == (1, 1)

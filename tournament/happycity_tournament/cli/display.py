@@ -37,6 +37,8 @@ HINT = "Ctrl-C stops it"
 """What is shown below the live table, without a terminal in the first line."""
 FIRST_LINE_SECONDS = 1.0
 """The time after the start of the games when there is a first estimate."""
+LARGEST_SHARE = 0.99
+"""How full the bar is at most while games run: it is an estimate by their decisions."""
 RATE_SECONDS = 30.0
 """The time over which the rate is measured, from which the estimate follows."""
 LINE_SECONDS = 5.0
@@ -124,19 +126,24 @@ class Display(ExitStack, ProgressView):
         missing = f"; not connected: {', '.join(snapshot.missing_bots)}" if snapshot.missing_bots else ""
         decisions = snapshot.decisions + snapshot.decisions_running
         decisions_each = _decisions_of_a_game(snapshot)
-        total = snapshot.games_total * decisions_each
-        self._bar.update(self._games, completed=decisions, total=total)
-        if (decisions_per_second := self._speed(decisions)) is None:
-            return f"{games_text(snapshot)}{missing}"
-        rate = decisions_per_second / decisions_each
-        speed = f"{rate:.1f} games/s" if rate < 10 else f"{rate:.0f} games/s"
+        not_begun = max(0, snapshot.games_total - snapshot.games - snapshot.games_running)
+        # The games that run may be longer than usual ones.
+        decisions_left = max(snapshot.games_total * decisions_each - decisions, not_begun * decisions_each)
+        share = decisions / ((decisions + decisions_left) or 1)
+        self._bar.update(self._games, completed=min(share, LARGEST_SHARE), total=1.0)
+        parts = [games_text(snapshot)]
+        decisions_per_second = self._speed(decisions)
+        if decisions_per_second is not None and snapshot.games:
+            rate = decisions_per_second / decisions_each
+            parts.append(f"{rate:.1f} games/s" if rate < 10 else f"{rate:.0f} games/s")
         if snapshot.test is not None:
-            return f"{games_text(snapshot)}, {speed}; {sprt_progress(snapshot.test)}{missing}"
+            return f"{', '.join(parts)}; {sprt_progress(snapshot.test)}{missing}"
         if snapshot.until_error is not None:
-            return f"{games_text(snapshot)}, {speed}; {error_text(snapshot)}{missing}"
-        seconds = (total - decisions) / decisions_per_second if decisions_per_second else None
-        left = "unknown time" if seconds is None else _duration(seconds)
-        return f"{games_text(snapshot)} ({decisions / total:.0%}), {speed}, {left} left{missing}"
+            return f"{', '.join(parts)}; {error_text(snapshot)}{missing}"
+        if decisions_per_second is not None:
+            seconds = decisions_left / decisions_per_second if decisions_per_second else None
+            parts.append(f"{'unknown time' if seconds is None else _duration(seconds)} left")
+        return f"{', '.join(parts)}{missing}"
 
     def _speed(self, decisions: int) -> float | None:
         """Return the decisions per second of the last `RATE_SECONDS`, None at the first call."""

@@ -13,6 +13,7 @@ from happycity import ConfigError
 from happycity.hosting.v1beta1.hosting_service_pb2 import SubmitRequest
 from happycity.ladder.v1beta1.ladder_service_pb2 import ActKind
 from happycity.records.record import Json
+from happycity.text.words import plural
 from happycity.wire.enums import enum_word
 from happycity.wire.moments import unix_of
 from happycity_runtime.settings import load
@@ -120,7 +121,9 @@ def verify(
     drawn by chance.
     """
     with reading_games():
-        print_published(verify_games(folder, processes=PROCESSES, noted=noted, sample=sample))
+        results = verify_games(folder, processes=PROCESSES, noted=noted, sample=sample)
+    print_published(results)
+    print_verified(results, noted)
 
 
 def print_published(results: Json) -> None:
@@ -129,3 +132,14 @@ def print_published(results: Json) -> None:
     typer.echo(f"commitment {results['hash']}")
     typer.echo(f"seed and salt {results['commitment']['seed_hash']}")
     typer.echo(f"end of the chain {results['chain']}")
+
+
+def print_verified(results: Json, noted: str | None) -> None:
+    """Say in one sentence what a verification without an error has shown."""
+    compared = (
+        "and the noted hash is its own"
+        if noted
+        else "but no hash was compared: --noted HASH shows that it is what was announced before"
+    )
+    games = plural(results["games"], "game")
+    typer.echo(f"all of it is true: {games} replayed, ratings and hashes agree, {compared}")

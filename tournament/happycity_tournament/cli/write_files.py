@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 import typer
 
 from happycity.text.words import plural
-from happycity_runtime.commands import check_output, remark
+from happycity_runtime.commands import check_output, remark, until_output_closes
 from happycity_tournament.cli.addresses import (
     find_run,
     open_sources,
@@ -31,7 +31,7 @@ def export(
     file_format: Annotated[
         Literal["csv", "jsonl", "records"], typer.Option("--format", help="The format to write.")
     ],
-    out: Annotated[Path, typer.Option(help="The file to write.")],
+    out: Annotated[Path, typer.Option(help="The file to write; - is the standard output.")],
     game: Annotated[
         int | None, typer.Option(metavar="ID", help="Write only this game; `tournament games` lists ids.")
     ] = None,
@@ -40,7 +40,7 @@ def export(
 
     A table (csv, jsonl) has a row for each seat of each game.
     """
-    with open_sources([address]) as (source,):
+    with until_output_closes(), open_sources([address]) as (source,):
         refuse_overwriting(source, out)
         check_output("--out", out)
         with reading_games():
@@ -53,14 +53,14 @@ def export(
 def report(
     address: Games = None,
     *,
-    out: Annotated[Path, typer.Option(help="The HTML file to write.")],
+    out: Annotated[Path, typer.Option(help="The HTML file to write; - is the standard output.")],
     luck_adjusted: TakeOffLuck = False,
 ) -> None:
     """Write a report as one HTML file.
 
     The report is about one tournament, or about all games of a source without tournaments.
     """
-    with _one_tournament(address, with_luck=luck_adjusted) as source:
+    with until_output_closes(), _one_tournament(address, with_luck=luck_adjusted) as source:
         refuse_overwriting(source, out)
         check_output("--out", out)
         run = find_run(address)

@@ -62,6 +62,7 @@ RETURN_SECONDS = 60.0
 RELEASE_SECONDS = 15.0
 """The time in which another server on the store, such as that of a run just killed, has to end."""
 RELEASE_PAUSE_SECONDS = 0.2
+NOTHING_LEFT = "nothing is left to play: the tournament is finished"
 REFRESH_SECONDS = 1.0
 """The time after which a tournament is shown again in which nothing changes."""
 
@@ -283,18 +284,23 @@ async def play_new(
 
 
 async def resume_run(run: Run, view: ProgressView) -> Snapshot:
-    """Play what is missing of a run's tournament; see `play_new`. One that is finished needs no bots.
+    """Play what is missing of a run's tournament; see `play_new`. One that is finished starts nothing.
 
     Bots that the lineup doesn't start connect by themselves.
     """
     with private_files(), _stop_handlers() as stop_handlers:
         if isinstance(run.venue, OwnServer):
             await _wait_for_release(run.venue.store, view)
+            if finished := _read(run.venue.store, lambda store: _finished(store, run.tournament_id)):
+                view.remark(NOTHING_LEFT)
+                return finished
         async with _server_session(
             run.venue, run.folder, run.lineup, stop_handlers, view, web=True
         ) as session:
             resumed = await session.connection.resume(run.tournament_id)
-            if resumed.state is not TournamentState.FINISHED:
+            if resumed.state is TournamentState.FINISHED:
+                view.remark(NOTHING_LEFT)
+            else:
                 await session.start_bots(run.lineup, run.folder, view)
             return await session.play(run.tournament_id, view)
 
@@ -429,6 +435,12 @@ async def _wait_for_release(store: str, view: ProgressView) -> None:
             remarked = True
             view.remark("another server still uses the store; waiting for its end")
         await asyncio.sleep(RELEASE_PAUSE_SECONDS)
+
+
+def _finished(store: Store, tournament_id: int) -> Snapshot | None:
+    """Return a tournament of a store if it is finished."""
+    is_finished = store.require_tournament(tournament_id).state is TournamentState.FINISHED
+    return load_snapshot(store, tournament_id) if is_finished else None
 
 
 def _read(store: str, read: Callable[[Store], _T]) -> _T:
