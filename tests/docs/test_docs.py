@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.waiting import LIMIT
+from tests.commands.programs import tournament
+from tests.waiting import LIMIT, PATIENT
 from tools.__main__ import programs
 from tools.docs.commands import all_commands, commands_page, options
 
@@ -77,12 +78,10 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("played")
     (example,) = re.findall(r"<!-- example bot -->\n```python\n(.*?)^```$", text_of("README.md"), re.S | re.M)
     (folder / "mybot.py").write_text(example, encoding="utf-8")
-    bot = f"mine={sys.executable} mybot.py"
+    (line,) = re.findall(r"^tournament (run .*mybot.py.*)$", text_of("README.md"), re.M)
+    arguments = [word.replace("=python ", f"={sys.executable} ") for word in shlex.split(line)]
     done = subprocess.run(
-        [
-            sys.executable, "-m", "happycity_tournament", "run", "--rounds", "2", "--bots", "random",
-            "--bot", bot, "--json",
-        ],
+        [sys.executable, "-m", "happycity_tournament", *arguments, "--json"],
         cwd=folder, capture_output=True, text=True, timeout=LIMIT, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -96,10 +95,21 @@ def test_the_readme_bot_plays(played: Path) -> None:
     (example,) = blocks(text_of("README.md"), "python")
     assert len(example.splitlines()) <= 15
     standings = json.loads((played / "result.json").read_text(encoding="utf-8"))["standings"]
-    assert {(line["bot"], line["games"], line["forfeits"]) for line in standings} == {
-        ("mine", 4, 0),
-        ("random", 4, 0),
-    }
+    bots = ("greedy", "mine", "random")
+    assert [(line["bot"], line["games"], line["forfeits"]) for line in standings] == [
+        (bot, 60, 0) for bot in bots
+    ]
+
+
+@pytest.mark.level(2)
+def test_the_readme_shows_one_of_the_worst_games(played: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its commands follow from each other: the seed makes the same games, also on the reader's machine."""
+    monkeypatch.chdir(played)
+    ((worst, shown),) = re.findall(
+        r"^tournament (games .*)\nhappycity show (\d+)$", text_of("README.md"), re.MULTILINE
+    )
+    listed = json.loads(tournament(*worst.split(), "--json").output)
+    assert shown in [str(game["game"]) for game in listed][:1]
 
 
 @pytest.fixture(scope="module")
@@ -324,6 +334,23 @@ async def awaited(choice: Any) -> Any:
 
 
 @pytest.mark.level(2)
+def test_a_bot_with_a_pool_of_processes_plays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its processes are spawned, so they import the program: behind the guard they don't connect."""
+    monkeypatch.chdir(tmp_path)
+    (pooled,) = (text for text in blocks(text_of("docs/writing-a-bot.md"), "python") if "spawn" in text)
+    loading = 'print("loaded")'  # as a model may be, before it connects
+    guard = 'if __name__ == "__main__":\n'
+    Path("pooled.py").write_text(pooled.replace(guard, f"{guard}    {loading}\n"), encoding="utf-8")
+    bot = f"pooled={sys.executable} pooled.py"
+    how = ("--rounds", "1", "--seats", "2", "--bots", "random", "--bot", bot, *PATIENT, "--json")
+    result = json.loads(tournament("run", *how).output)
+    assert [line["forfeits"] for line in result["standings"]] == [0, 0]
+    (log,) = Path("runs").glob("*/bot-pooled.log")
+    text = log.read_text(encoding="utf-8")
+    assert (text.count("connected to"), text.count("loaded")) == (1, 1)
+
+
+@pytest.mark.level(2)
 def test_the_code_of_writing_a_bot_runs(
     played: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -337,6 +364,8 @@ def test_the_code_of_writing_a_bot_runs(
     snippets = blocks(text_of("docs/writing-a-bot.md"), "python")
     assert len(snippets) > 5
     for number, snippet in enumerate(snippets, start=1):
+        if "ProcessPoolExecutor" in snippet:
+            continue  # its processes import it again, so it is a program of its own in the next test
         code = compile(snippet, f"docs/writing-a-bot.md block {number}", "exec")
         exec(code, {"__name__": "__main__"})
     printed = capsys.readouterr().out

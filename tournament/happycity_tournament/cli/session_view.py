@@ -38,7 +38,7 @@ from happycity_tournament.config import TournamentState
 from happycity_tournament.play.snapshot import Snapshot
 from happycity_tournament.ratings.sprt import Verdict
 
-PURE = "pure Python; compiled code plays faster: docs/performance.md#compiled"
+PURE = "pure Python; in a checkout `make compiled` makes it faster: docs/performance.md#compiled"
 """What the end of a run says of its speed."""
 FORFEITED = 1
 """The exit status with --fail-on-forfeit if a bot has forfeited a game."""
