@@ -110,7 +110,7 @@ def first_decision() -> play.PlayResponse:
     """Return a decision of the second seat, of a game of random movers among three."""
     record = record_random_game(Deal.shuffle(Config(players=3), seed=4), movers_rng(4))
     match = RecordedMatch(22, record, bots=["greedy", "mine", "random"], seat=1, bot_seed=2**63)
-    return match.from_here(32)
+    return play.PlayResponse(games_started=[match.started()], decisions=[match.decision(32)])
 
 
 def _decisions(config: Config) -> Iterator[tuple[str, Message]]:

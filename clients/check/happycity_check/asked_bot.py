@@ -15,7 +15,6 @@ from happycity.v1 import play_service_pb2 as play
 from happycity.wire.messages import move_of
 from happycity_check.conversation import Conversation
 from happycity_check.errors import ResignedError, StreamEndedError, UnexpectedError
-from happycity_check.recorded_match import MatchFromHere, RecordedMatch
 from happycity_check.scripted_server import ScriptedServer
 from happycity_runtime.child import Child, child_environment, describe_status
 from happycity_runtime.event_loop import running
@@ -36,32 +35,26 @@ class BotFailedError(HappyCityError):
 class AskedBot:
     """A connected bot in one match."""
 
-    def __init__(
-        self, child: Child, conversation: Conversation, match: RecordedMatch | MatchFromHere
-    ) -> None:
+    def __init__(self, child: Child, conversation: Conversation) -> None:
         self._child = child
         self._conversation = conversation
-        self._match = match
-        self._last = 0  # decision that it was put
 
-    async def choose(self, decision_id: int) -> tuple[Move, dict[str, float], float]:
+    async def choose(self, decision: play.Decision) -> tuple[Move, dict[str, float], float]:
         """Return the bot's move for a decision, the numbers that it sent, and the seconds that it took.
 
         Raises:
             BotFailedError: it gave no legal answer.
         """
-        decision = self._match.decision(decision_id, after=self._last)
-        self._last, began = decision_id, perf_counter()
+        began = perf_counter()
         await self._exchange(play.PlayResponse(decisions=[decision]))
-        answer = self._conversation.answer(self._match.match_id, decision_id)
+        answer = self._conversation.answer(decision.match_id, decision.decision_id)
         return move_of(decision.moves[answer.move]), dict(answer.metrics), perf_counter() - began
 
-    async def end(self) -> None:
+    async def end(self, over: play.GameOver) -> None:
         """Say how the game ended, and give the bot a moment to read it."""
-        over = play.PlayResponse(games_over=[self._match.over()])
         with suppress(BotFailedError, TimeoutError):
             async with asyncio.timeout(END_SECONDS):
-                await self._exchange(over, ping=True)
+                await self._exchange(play.PlayResponse(games_over=[over]), ping=True)
 
     async def _exchange(self, batch: play.PlayResponse, *, ping: bool = False) -> None:
         try:
@@ -81,7 +74,7 @@ async def asked_bot(
     start: Callable[[Mapping[str, str]], Child],
     *,
     name: str,
-    match: RecordedMatch | MatchFromHere,
+    started: play.GameStarted,
     listen: str = "127.0.0.1:0",
     seconds: float | None = None,
 ) -> AsyncIterator[AskedBot]:
@@ -90,7 +83,7 @@ async def asked_bot(
     Args:
         start: starts its program in an environment, which is that of a run's bot.
         name: the bot's.
-        match: in which it is asked.
+        started: how the match begins in which it is asked.
         listen: where it connects.
         seconds: those that each thing may take it; None for no limit, where a person may hold it.
 
@@ -103,8 +96,8 @@ async def asked_bot(
         child = start(child_environment(**{f"HAPPYCITY_{key}": value for key, value in own.items()}))
         try:
             conversation = await _unless_ended(child, _welcomed(server, name, seconds))
-            await conversation.send(play.PlayResponse(games_started=[match.started()]))
-            yield AskedBot(child, conversation, match)
+            await conversation.send(play.PlayResponse(games_started=[started]))
+            yield AskedBot(child, conversation)
         finally:
             await child.stop(STOP_SECONDS)
 

@@ -8,7 +8,6 @@ from dataclasses import replace
 from happycity import Ending, Event, Game, Move
 from happycity.records.record import Json
 from happycity.records.replay import deal_of, results_of
-from happycity.v1 import match_pb2
 from happycity.v1 import play_service_pb2 as play
 from happycity.wire.match import result_message
 from happycity.wire.messages import config_message, decision_message
@@ -60,31 +59,6 @@ class RecordedMatch:
                 events += game.events
         return decision_message(game, match_id=self.match_id, decision_id=decision_id, events=events)
 
-    def from_here(self, decision_id: int) -> play.PlayResponse:
-        """Write what a server sends to a bot that begins at a decision: the start, and all that happened."""
-        return play.PlayResponse(games_started=[self.started()], decisions=[self.decision(decision_id)])
-
     def over(self) -> play.GameOver:
         """Write how the game ended."""
         return play.GameOver(match_id=self.match_id, result=result_message(self._results))
-
-
-class MatchFromHere:
-    """The one decision of a match that `RecordedMatch.from_here` has written."""
-
-    def __init__(self, batch: play.PlayResponse) -> None:
-        self._batch = batch
-        self.match_id = batch.games_started[0].match_id
-
-    def started(self) -> play.GameStarted:
-        """Return how the game begins."""
-        return self._batch.games_started[0]
-
-    def decision(self, _decision_id: int, *, after: int = 0) -> play.Decision:
-        """Return the decision, with all that has happened before."""
-        assert not after, "there is one decision"
-        return self._batch.decisions[0]
-
-    def over(self) -> play.GameOver:
-        """Write that the match was aborted, as its end isn't known."""
-        return play.GameOver(match_id=self.match_id, void_reason=match_pb2.VOID_REASON_STOPPED)

@@ -31,8 +31,6 @@ class ProjectLanguage:
     """The commands that build the bot."""
     test: tuple[str, ...]
     """The commands that test it, once it is built."""
-    test_file: str
-    """The file with the test."""
     build_sdk: tuple[str, ...] = ()
     """The commands before these where the SDK is that of a checkout."""
     requirement: tuple[str, str] = ("", "")
@@ -73,7 +71,6 @@ LANGUAGES: Mapping[str, ProjectLanguage] = {
             " || python -m pip install --quiet --editable .[test]",
         ),
         test=("python -m pytest --quiet",),
-        test_file="test_bot.py",
         requirement=("happycity", "happycity @ $checkout"),
         sdk_folders=_PYTHON_SDK,
     ),
@@ -86,7 +83,6 @@ LANGUAGES: Mapping[str, ProjectLanguage] = {
         submitted=("bot",),
         build=("go mod tidy", "go build -o bot ."),
         test=("go test ./...",),
-        test_file="main_test.go",
         requirement=("", f"\nreplace {GO_MODULE} => $sdk"),
         sdk_folders=("clients/go",),
     ),
@@ -99,7 +95,6 @@ LANGUAGES: Mapping[str, ProjectLanguage] = {
         submitted=("dist/*.js", "package.json", "node_modules/**/*"),
         build=("npm install --install-links=false --no-audit --no-fund --loglevel=error", "npx tsc"),
         test=("npm test --silent",),
-        test_file="bot.test.ts",
         build_sdk=("test -d $sdk/dist || (cd $sdk && npm ci && npm run build)",),
         requirement=("^$version", "file:$sdk"),
         sdk_folders=("clients/typescript",),
@@ -113,7 +108,6 @@ LANGUAGES: Mapping[str, ProjectLanguage] = {
         submitted=("target/release/$package",),
         build=("cargo build --quiet --release",),
         test=("cargo test --quiet --release",),
-        test_file="tests/bot.rs",
         requirement=('"$version"', '{ path = "$sdk" }'),
         sdk_folders=("clients/rust",),
     ),
@@ -126,7 +120,6 @@ LANGUAGES: Mapping[str, ProjectLanguage] = {
         submitted=("target/bot.jar", "target/lib/*.jar"),
         build=("mvn -q -B -ntp package -Dmaven.test.skip",),
         test=("mvn -q -B -ntp test",),
-        test_file="src/test/java/FirstTest.java",
         # Once, as for TypeScript: it takes longer than all the rest.
         build_sdk=("test -d target || mvn -q -B -ntp -f $sdk -pl happycity -am install -Dmaven.test.skip",),
         sdk_folders=("clients/java", "clients/conformance", "proto"),
@@ -143,7 +136,6 @@ LANGUAGES: Mapping[str, ProjectLanguage] = {
             "cmake --build build --parallel 2",
         ),
         test=("build/bot_test",),
-        test_file="bot_test.cpp",
         requirement=("find_package(happycity REQUIRED)", "add_subdirectory($sdk happycity)"),
         sdk_folders=("clients/cpp", "clients/conformance", "proto"),
         packages="cmake g++ libgrpc++-dev libprotobuf-dev protobuf-compiler protobuf-compiler-grpc",
@@ -157,7 +149,6 @@ LANGUAGES: Mapping[str, ProjectLanguage] = {
         submitted=("bot.sh",),
         build=("@:",),
         test=("$$(HAPPYCITY) ask first.decision --bot '$$(BOT)' | grep 'build Spa'",),
-        test_file="Makefile",
         requirement=("happycity[arena]", "happycity[arena] @ $checkout"),
         sdk_folders=_PYTHON_SDK,
     ),

@@ -97,7 +97,6 @@ def _fields(language: str, name: str, checkout: Path | None) -> dict[str, str]:
         "files": filled(", ".join(f'"{pattern}"' for pattern in spec.submitted)),
         "build": filled("\n".join(f"\t{command}" for command in commands)),
         "test": filled("\n".join(f"\t{command}" for command in spec.test)),
-        "test_file": spec.test_file,
         "requirement": filled(spec.requirement[0 if is_published else 1]),
         "published": ""
         if is_published

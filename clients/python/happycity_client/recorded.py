@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Awaitable
 from pathlib import Path
 
 from google.protobuf.message import DecodeError
@@ -57,10 +56,6 @@ def ask(bot: BotFactory, path: Path | str) -> Move:
     check_bot(bot)
     started, decision = read_decision(path)
     choice = bot(started).choose(decision)
-    if not isinstance(choice, Move) and inspect.isawaitable(choice):
-        choice = asyncio.run(_awaited(choice))
+    if inspect.iscoroutine(choice):
+        choice = asyncio.run(choice)
     return move_of(decision.message.moves[decision.position_of(choice)])
-
-
-async def _awaited(choice: Awaitable[Move | int]) -> Move | int:
-    return await choice

@@ -9,6 +9,7 @@ import signal
 import sys
 from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,9 @@ from happycity import ConfigError, HappyCityError
 from happycity.records.playback import Playback, Step
 from happycity.records.record import Json, loads
 from happycity.text.board import Style
+from happycity.v1 import play_service_pb2 as play
 from happycity_check.asked_bot import BotFailedError, asked_bot
-from happycity_check.recorded_match import MatchFromHere, RecordedMatch
+from happycity_check.recorded_match import RecordedMatch
 from happycity_client import Decision
 from happycity_client.recorded import read_batch
 from happycity_runtime import event_loop
@@ -48,27 +50,26 @@ _GAME_AND_DECISION = re.compile(r"(\d+)@(\d+)")
 class AskedDecisions:
     """Which decisions are put to the bot of a seat."""
 
-    match: RecordedMatch | MatchFromHere
-    bots: Sequence[str]
-    """The bots' names by seat."""
-    seat: int
+    started: play.GameStarted
+    decisions: Sequence[tuple[play.Decision, Reply]]
+    """The messages, each with what the record has, and without the reply."""
+    over: play.GameOver | None
+    """How the game ended; None if it isn't known."""
     command: str
     """What starts the bot; "" if the run says it."""
-    decisions: Sequence[Reply]
-    """The decisions, without replies yet."""
 
     @property
     def bot(self) -> str:
         """The bot's name in the game."""
-        return self.bots[self.seat]
+        return self.started.bots[self.started.seat]
 
     @property
     def heading(self) -> str:
         """What is asked, in one line."""
-        count = len(self.decisions)
-        what = f"decision {self.decisions[0].step.decision_id}" if count == 1 else f"{count} decisions"
+        count, started = len(self.decisions), self.started
+        what = f"decision {self.decisions[0][0].decision_id}" if count == 1 else f"{count} decisions"
         return (
-            f"{self.bot} (seat {self.seat + 1}) is asked {what} of game {self.match.match_id}; no clock runs"
+            f"{self.bot} (seat {started.seat + 1}) is asked {what} of game {started.match_id}; no clock runs"
         )
 
 
@@ -106,9 +107,9 @@ def ask(
         raise typer.Exit(event_loop.EXIT_STOPPED) from None
     if as_json:
         content: Json = {
-            "game": question.match.match_id,
+            "game": question.started.match_id,
             "bot": question.bot,
-            "seat": question.seat,
+            "seat": question.started.seat,
             "decisions": list(map(reply_json, replies)),
         }
         write_json(content)
@@ -141,44 +142,43 @@ def asked_decisions(
         chosen = only_seat(playback, run, decision)
     own = [step.decision_id for step in playback.steps if step.view.seat == chosen and not step.is_last]
     numbers = own if every else [_decision(playback, chosen, own, decision)]
-    steps = [playback.steps[number - 1] for number in numbers]
     seed = game.bot_seeds[chosen] if game.bot_seeds else 0
+    match = RecordedMatch(game.match_id, record, bots=game.bots, seat=chosen, bot_seed=seed)
+    messages = (match.decision(number, after=last) for last, number in pairwise((0, *numbers)))
+    steps = (playback.steps[number - 1] for number in numbers)
+    replies = (Reply(step=step, was_answered=playback.was_answered(step)) for step in steps)
     return AskedDecisions(
-        match=RecordedMatch(game.match_id, record, bots=game.bots, seat=chosen, bot_seed=seed),
-        bots=game.bots,
-        seat=chosen,
+        started=match.started(),
+        decisions=[*zip(messages, replies, strict=True)],
+        over=match.over(),
         command=command,
-        decisions=[Reply(step=step, was_answered=playback.was_answered(step)) for step in steps],
     )
 
 
 def _decision_of_file(path: Path, bot: str | None) -> AskedDecisions:
     """Return the decision of a file that `_write_decision` wrote, as one that was not answered."""
     batch = read_batch(path)
-    started, decision = batch.games_started[0], Decision(batch.decisions[0])
+    decision = Decision(batch.decisions[0])
     options = tuple((move, decision.coins(move)) for move in decision.moves)
     step = Step(decision_id=decision.decision_id, view=decision.view, events=decision.events, options=options)
     return AskedDecisions(
-        match=MatchFromHere(batch),
-        bots=started.bots,
-        seat=started.seat,
-        command=_named_bot(bot or "", started.bots)[1],
-        decisions=[Reply(step=step, was_answered=False)],
+        started=batch.games_started[0],
+        decisions=[(decision.message, Reply(step=step, was_answered=False))],
+        over=None,
+        command=_named_bot(bot or "", batch.games_started[0].bots)[1],
     )
 
 
 def _write_decision(question: AskedDecisions, out: Path) -> None:
-    """Write the only decision to a file; say what may be chosen there, and what the record has."""
-    if not isinstance(question.match, RecordedMatch) or len(question.decisions) != 1:
+    """Write the only decision to a file, with the start of its game; say what may be chosen there."""
+    if len(question.decisions) != 1:
         raise ConfigError("--out: it takes one decision, without --all: GAME@DECISION")
-    (asked,) = question.decisions
-    batch = question.match.from_here(asked.step.decision_id)
+    ((message, reply),) = question.decisions
+    batch = play.PlayResponse(games_started=[question.started], decisions=[message])
     with replacing(out) as path:
         path.write_bytes(batch.SerializeToString(deterministic=True))
-    moves = ", ".join(move.text for move, _ in asked.step.options)
-    where = (
-        f"decision {asked.step.decision_id} of game {question.match.match_id}, round {asked.step.view.round}"
-    )
+    moves = ", ".join(move.text for move, _ in reply.step.options)
+    where = f"decision {message.decision_id} of game {message.match_id}, round {reply.step.view.round}"
     typer.echo(f"{out}: {where}: {question.bot} chooses of {moves}")
 
 
@@ -283,17 +283,18 @@ async def _put(
         )
 
     try:
-        async with asked_bot(start, name=question.bot, match=question.match) as bot:
-            for reply in question.decisions:
+        async with asked_bot(start, name=question.bot, started=question.started) as bot:
+            for message, reply in question.decisions:
                 try:
-                    move, metrics, think = await bot.choose(reply.step.decision_id)
+                    move, metrics, think = await bot.choose(message)
                     replies.append(replace(reply, move=move, metrics=metrics, think_seconds=think))
                 except BotFailedError as error:
                     replies.append(replace(reply, failure=str(error)))
                 if not as_json:
-                    write([reply_line(replies[-1], question.bots)])
+                    write([reply_line(replies[-1], question.started.bots)])
                 if replies[-1].failure:
                     return
-            await bot.end()
+            if question.over is not None:
+                await bot.end(question.over)
     except BotFailedError as error:
         raise HappyCityError(f"{question.bot}: {error}") from None

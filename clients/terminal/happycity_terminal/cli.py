@@ -83,14 +83,7 @@ def show(
 
 
 def ask(
-    source: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="SOURCE",
-            help="A run's folder, a store, a file of records, grpc://HOST:PORT, or a file of --out.  "
-            "[default: the latest run]",
-        ),
-    ] = None,
+    source: Source = None,
     game: Annotated[
         str | None,
         typer.Argument(
@@ -127,8 +120,7 @@ def ask(
     it chooses now is printed next to the recorded move. The exit status is 1 if the two differ or the bot
     fails. A first Ctrl-C goes to the bot, a second one stops both.
 
-    A decision that --out has written needs no record any more: SDKs and this command read the file, and
-    docs/writing-a-bot.md#test-your-bot makes tests of it.
+    A file of --out as SOURCE needs no record any more. SDKs read it too: docs/writing-a-bot.md#test-your-bot.
     """
     from happycity_terminal.ask import DECISION_SUFFIX
     from happycity_terminal.ask import ask as ask_bot

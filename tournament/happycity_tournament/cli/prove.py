@@ -122,7 +122,6 @@ def verify(
     """
     with reading_games():
         results = verify_games(folder, processes=PROCESSES, noted=noted, sample=sample)
-    print_published(results)
     print_verified(results, noted)
 
 
@@ -135,11 +134,8 @@ def print_published(results: Json) -> None:
 
 
 def print_verified(results: Json, noted: str | None) -> None:
-    """Say in one sentence what a verification without an error has shown."""
-    compared = (
-        "and the noted hash is its own"
-        if noted
-        else "but no hash was compared: --noted HASH shows that it is what was announced before"
-    )
-    games = plural(results["games"], "game")
+    """Print what was verified without an error, and say in one sentence what that shows."""
+    print_published(results)
+    hint = "but no hash was compared: --noted HASH shows that it is what was announced before"
+    games, compared = plural(results["games"], "game"), "and the noted hash is its own" if noted else hint
     typer.echo(f"all of it is true: {games} replayed, ratings and hashes agree, {compared}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -112,7 +113,12 @@ async def _choices(
 
         listen = f"unix:{folder}/own"
         try:
-            async with asked_bot(start, name=name, match=match, listen=listen, seconds=ANSWER_SECONDS) as bot:
-                return {number: (await bot.choose(number))[0] for number in numbers}
+            started = match.started()
+            async with asked_bot(
+                start, name=name, started=started, listen=listen, seconds=ANSWER_SECONDS
+            ) as bot:
+                asked = pairwise((0, *numbers))
+                decisions = {number: match.decision(number, after=last) for last, number in asked}
+                return {number: (await bot.choose(one))[0] for number, one in decisions.items()}
         except BotFailedError as error:
             raise ConfigError(f"--sample: {name} can't be asked here: {error}; remove its file") from None

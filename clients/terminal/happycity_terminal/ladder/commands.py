@@ -178,11 +178,10 @@ def verify(
     """
     from happycity_ladder.season_proof import verify_season
     from happycity_tournament.cli.addresses import reading_games
-    from happycity_tournament.cli.prove import PROCESSES, print_published, print_verified
+    from happycity_tournament.cli.prove import PROCESSES, print_verified
 
     with reading_games():
         results = verify_season(folder, processes=PROCESSES, noted=noted)
-    print_published(results)
     print_verified(results, noted)
 
 
