@@ -202,7 +202,7 @@ def test_titles_and_profiles_are_shown(tmp_path: Path, run: Run) -> None:
     assert run("report", url, "--out", "report.html")[0] == 0
     page = Path("report.html").read_text(encoding="utf-8")
     assert "<h1>Spring [red]cup[/] &lt;b&gt;2026&lt;/b&gt; é</h1>" in page
-    assert '<td class="text wrap about">version 2 in Zig by Anna &lt;a@b&gt;; [b]counts[/b] [2J</td>' in page
+    assert "<li><bdi>ann</bdi>: version 2 in Zig by Anna &lt;a@b&gt;; [b]counts[/b] [2J</li>" in page
 
 
 def test_names_of_metrics_are_bounded() -> None:
