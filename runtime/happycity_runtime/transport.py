@@ -18,17 +18,12 @@ from urllib.request import getproxies, proxy_bypass
 
 from happycity.errors import ConfigError, FieldError
 from happycity.match import one_line
+from happycity_runtime.environment import SERVER_VARIABLE
 
 if TYPE_CHECKING:  # commands that only show their help do without gRPC
     import grpc
 
-# gRPC reads it when it is imported. It would log failed connections and taken ports, which have messages of
-# our own, and what a server closes while a person thinks.
-os.environ.setdefault("GRPC_VERBOSITY", "NONE")
-
 DEFAULT_ADDRESS = "127.0.0.1:50051"
-SERVER_VARIABLE = "HAPPYCITY_SERVER"
-"""The environment variable with the server that bots and commands use."""
 TOKENS_VARIABLE = "HAPPYCITY_TOKENS"
 """The environment variable with the tokens of several bots, `NAME=TOKEN,NAME=TOKEN`."""
 _OPTIONS = (

@@ -15,7 +15,7 @@ from happycity import HappyCityError
 from happycity.records.record import Json
 from happycity.text.words import plural
 from happycity_runtime.commands import AsJson, remark
-from happycity_runtime.transport import SERVER_VARIABLE
+from happycity_runtime.environment import SERVER_VARIABLE
 from happycity_tournament.cli.addresses import Location, find_tournament, location_at
 from happycity_tournament.cli.console import (
     print_facts,

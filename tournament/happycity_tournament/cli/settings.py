@@ -16,8 +16,9 @@ from pydantic.fields import FieldInfo
 from happycity import Config, ConfigError, FailurePolicy, Fallback, Mode, Scoring, TimeControl
 from happycity.match import DEFAULT_LINEUP
 from happycity.rules.deals import MAX_PLAYERS, MAX_SEED, MIN_PLAYERS
+from happycity_runtime.environment import SERVER_VARIABLE
 from happycity_runtime.settings import CommandSettings, detail, setting
-from happycity_runtime.transport import SERVER_VARIABLE, Target
+from happycity_runtime.transport import Target
 from happycity_tournament.cli.options import BASICS
 from happycity_tournament.config import (
     DEFAULT_CONCURRENCY,

@@ -19,8 +19,9 @@ from typing import Literal, Self
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from happycity import ConfigError, HappyCityError
+from happycity_runtime.environment import SERVER_VARIABLE
 from happycity_runtime.files import replacing
-from happycity_runtime.transport import DEFAULT_ADDRESS, SERVER_VARIABLE, Access, Target
+from happycity_runtime.transport import DEFAULT_ADDRESS, Access, Target
 from happycity_tournament.lineup import Lineup
 
 RUNS = Path("runs")
