@@ -111,7 +111,7 @@ ServerChoice = OwnServer | RemoteServer
 class _Content(BaseModel):
     """The file of a run; neither a token nor a password is in it."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", defer_build=True)
 
     format: Literal["happycity-run/1"] = "happycity-run/1"
     tournament: int
