@@ -14,7 +14,6 @@ from ipaddress import IPv6Address, ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, TypeAlias
 from urllib.parse import urlsplit
-from urllib.request import getproxies, proxy_bypass
 
 from happycity.errors import ConfigError, FieldError
 from happycity.match import one_line
@@ -136,6 +135,8 @@ def uses_proxy(target: Target) -> bool:
 
 def proxy_for(url: str) -> str | None:
     """Return the HTTP proxy of the environment for a URL; None where `uses_proxy` would allow none."""
+    from urllib.request import getproxies, proxy_bypass  # noqa: PLC0415 - what plays asks for no proxy
+
     parts = urlsplit(url)
     if parts.scheme != "https" or not parts.hostname or proxy_bypass(parts.hostname):
         return None

@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from happycity import ConfigError
+from happycity.errors import ConfigError
 from happycity.text.words import plural
 from happycity_runtime.commands import AsJson, Commands, Server, write_example
 from happycity_runtime.environment import SETTINGS_FILE

@@ -17,10 +17,17 @@ from typing import Annotated, Any, ClassVar, Final, Literal, Self
 
 from pydantic import ConfigDict, Field, ValidationError
 
-from happycity import Config, ConfigError, FailurePolicy, TimeControl
-from happycity.errors import FieldError, suggestion
-from happycity.match import MAX_LABEL, check_bot_name, check_bot_spelling, check_range, name_key
-from happycity.rules.deals import MAX_SEED
+from happycity.errors import ConfigError, FieldError, suggestion
+from happycity.match import (
+    MAX_LABEL,
+    FailurePolicy,
+    TimeControl,
+    check_bot_name,
+    check_bot_spelling,
+    check_range,
+    name_key,
+)
+from happycity.rules.deals import MAX_SEED, Config
 from happycity_tournament.plain_json import adapter
 
 DEFAULT_ROUNDS = 100

@@ -11,8 +11,7 @@ from typing import Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from happycity import ConfigError
-from happycity.errors import FieldError
+from happycity.errors import ConfigError, FieldError
 from happycity.match import REFERENCE_BOTS, check_bot_spelling, check_reference_bot
 from happycity_tournament.config import check_bots
 from happycity_tournament.plain_json import adapter

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 import typer
 
-from happycity import ConfigError
+from happycity.errors import ConfigError
 from happycity.match import check_person_name
 from happycity_runtime import event_loop
 from happycity_runtime.commands import remark

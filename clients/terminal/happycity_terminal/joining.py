@@ -14,8 +14,8 @@ from tempfile import TemporaryDirectory
 
 import typer
 
-from happycity import ConfigError
 from happycity.access.v1beta1 import access_service_pb2 as pb
+from happycity.errors import ConfigError
 from happycity.match import check_bot_name
 from happycity_runtime.calls import new_request_id
 from happycity_runtime.environment import read_settings_file

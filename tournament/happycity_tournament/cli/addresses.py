@@ -23,8 +23,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from happycity import ConfigError
-from happycity.errors import suggestion
+from happycity.errors import ConfigError, suggestion
 from happycity.match import one_line
 from happycity_runtime.commands import is_quiet
 from happycity_runtime.environment import SERVER_VARIABLE

@@ -52,7 +52,7 @@ def run(
     It plays against the planner in all other seats, each deal in every seat. The result is benchmark.json in
     the folder, with the games in games.jsonl.gz. After Ctrl-C or a crash, the same command continues.
     """
-    from happycity import ConfigError
+    from happycity.errors import ConfigError
     from happycity_tournament.cli.addresses import reading_games
     from happycity_tournament.cli.prove import PROCESSES
     from happycity_tournament.lineup import bot_entry
@@ -98,7 +98,7 @@ def verify(
 
 def _play(protocol: Protocol, deals: int, folder: Path, entry: BotEntry, *, as_json: bool) -> StoreSource:
     """Play a benchmark in a folder, or what is missing of it, and return its games."""
-    from happycity import ConfigError
+    from happycity.errors import ConfigError
     from happycity_tournament.cli.session_view import SessionView
     from happycity_tournament.client.run_folder import RUN_FILE, OwnServer, Run, own_store
     from happycity_tournament.client.session import play_new, resume_run

@@ -94,7 +94,7 @@ def compare(
 
 def _runs_of(bot: str | None) -> list[str]:
     """Return the folders of the runs that have a bot, None for any, the newest first; two at least."""
-    from happycity import ConfigError
+    from happycity.errors import ConfigError
     from happycity_tournament.client.run_folder import Run, run_folders
 
     names = set((bot or "").split("="))
@@ -136,7 +136,7 @@ def _games(source: Source, rules: CountingRules) -> Iterator[FinishedGame]:
 
 def _check(games: PairedGames, names: Sequence[str], *, bot: str) -> None:
     """Refuse sources without a pair, and a bot that is in none."""
-    from happycity import ConfigError
+    from happycity.errors import ConfigError
     from happycity.text.words import plural
 
     for name, known in zip(names, games.bots, strict=True):

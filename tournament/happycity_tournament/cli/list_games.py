@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from happycity import ConfigError
-from happycity.errors import FieldError, suggestion
+from happycity.errors import ConfigError, FieldError, suggestion
 from happycity_runtime.commands import AsJson
 from happycity_tournament.cli.options import Source as Games
 

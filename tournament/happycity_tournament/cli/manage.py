@@ -244,7 +244,7 @@ def _list_runs(*, as_json: bool) -> None:
 
 def _run(folder: Path) -> tuple[Snapshot | str, Sequence[str]]:
     """Return the tournament of a run, or a text if its store can't be read here, and the run's bots."""
-    from happycity import HappyCityError
+    from happycity.errors import HappyCityError
     from happycity_tournament.client.run_folder import RemoteServer, Run
     from happycity_tournament.play.snapshot import stored_snapshot
     from happycity_tournament.storage.store import Store

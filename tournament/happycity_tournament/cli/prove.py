@@ -32,7 +32,7 @@ def commit(
 
     It is to be published before a beacon is drawn.
     """
-    from happycity import ConfigError
+    from happycity.errors import ConfigError
     from happycity_runtime.settings import load
     from happycity_tournament.cli.settings import RunSettings
     from happycity_tournament.proof.commitment import Commitment
@@ -60,7 +60,7 @@ def publish(
     The folder has all games, the commitment, its seed and salt, the ratings and the table, and what
     organisers of a ladder on the same server did to its bots.
     """
-    from happycity import ConfigError
+    from happycity.errors import ConfigError
     from happycity_tournament.cli.addresses import find_run, open_sources, reading_games, with_tournament
     from happycity_tournament.proof.commitment import Commitment
     from happycity_tournament.proof.tournament_proof import publish as publish_games
@@ -80,7 +80,7 @@ def publish(
 
 def _submissions(run: Run, commitment: Commitment, bots: str) -> dict[str, list[SubmitRequest]]:
     """Return the submissions of hosted bots, named with commas, from the server that hosts them."""
-    from happycity import ConfigError
+    from happycity.errors import ConfigError
     from happycity_tournament.client.connection import Connection, call_server
     from happycity_tournament.client.run_folder import RemoteServer
 

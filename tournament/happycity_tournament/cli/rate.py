@@ -54,7 +54,7 @@ def rate(
     """
     from rich.console import Console
 
-    from happycity import ConfigError
+    from happycity.errors import ConfigError
     from happycity.text.words import plural
     from happycity_tournament.cli.addresses import open_sources, reading_games
     from happycity_tournament.cli.console import print_ratings
@@ -127,7 +127,7 @@ def _differences_json(ratings: Ratings) -> list[Json]:
 
 def _renamed(texts: Sequence[str]) -> dict[str, str]:
     """Read `--rename OLD=NEW`, or raise a ConfigError."""
-    from happycity import ConfigError
+    from happycity.errors import ConfigError
     from happycity.match import one_line
 
     renamed: dict[str, str] = {}

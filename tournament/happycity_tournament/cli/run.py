@@ -79,7 +79,7 @@ def run(
     ends. The store and the output of server and bots are in a new folder under runs/. Ctrl-C stops it in a
     few seconds; `tournament resume` continues it.
     """
-    from happycity import ConfigError
+    from happycity.errors import ConfigError
     from happycity_runtime.settings import load
     from happycity_tournament.cli.settings import example
     from happycity_tournament.lineup import bot_entries
@@ -132,7 +132,7 @@ def play(
     config: TournamentConfig, bots: tuple[BotEntry, ...], settings: PlaySettings, *, as_json: bool
 ) -> None:
     """Play a new tournament; what can be checked is checked before it is started."""
-    from happycity import ConfigError
+    from happycity.errors import ConfigError
     from happycity_tournament.cli.session_view import SessionView
     from happycity_tournament.client.connection import call_server
     from happycity_tournament.client.run_folder import (
@@ -144,8 +144,7 @@ def play(
     )
     from happycity_tournament.client.session import default_workers, play_new
     from happycity_tournament.lineup import Lineup
-    from happycity_tournament.proof.choices import programs_of
-    from happycity_tournament.proof.commitment import Commitment
+    from happycity_tournament.proof.commitment import Commitment, programs_of
     from happycity_tournament.schedule import schedule_of
 
     lineup = Lineup(bots=bots, processes=settings.processes, restarts=settings.restarts)
@@ -194,7 +193,7 @@ def resume(address: Address = None, *, as_json: AsJson = False) -> None:
     Only the missing games are played. The folder of a run says which server and bots to start; on a running
     server the bots have to connect by themselves.
     """
-    from happycity import ConfigError
+    from happycity.errors import ConfigError
 
     # A new run needs no database in this process.
     from happycity_tournament.cli.addresses import find_run, find_tournament, location_at

@@ -18,7 +18,7 @@ from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from happycity import ConfigError, HappyCityError
+from happycity.errors import ConfigError, HappyCityError
 from happycity_runtime.environment import SERVER_VARIABLE
 from happycity_runtime.files import replacing
 from happycity_runtime.transport import DEFAULT_ADDRESS, Access, Target

@@ -15,7 +15,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from happycity import HappyCityError
+from happycity.errors import HappyCityError
 from happycity.text.words import plural
 from happycity_runtime.child import describe_status
 from happycity_runtime.commands import remark
