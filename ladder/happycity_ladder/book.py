@@ -16,7 +16,6 @@ from itertools import groupby, islice
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-from pydantic import TypeAdapter
 from sqlalchemy import (
     ColumnElement,
     Connection,
@@ -61,6 +60,7 @@ from happycity_ladder.ladder_rows import (
 from happycity_ladder.leaderboard import LeaderboardLine, Score
 from happycity_ladder.moderation import ACTIONS, add_action, rename_participant, void_deals
 from happycity_tournament.games import LARGEST_ID, BotProfile, FinishedGame
+from happycity_tournament.plain_json import adapter
 from happycity_tournament.proof.commitment import Commitment, canonical
 from happycity_tournament.storage.database import DAMAGED, StoreError
 from happycity_tournament.storage.rows import game_of, mentions
@@ -153,13 +153,16 @@ class Book:
     def leaderboards(self, season_id: int) -> dict[str, Sequence[LeaderboardLine]]:
         """Return the leaderboards of a season that has ended, by board; none of any other."""
         query = select(ladder_seasons.c.leaderboards).where(ladder_seasons.c.id == season_id)
-        stored = self._all(query, lambda row: _LINES.validate_json(row.leaderboards or "{}"))
+        stored = self._all(
+            query,
+            lambda row: adapter(dict[str, list[dict[str, Any]]]).validate_json(row.leaderboards or "{}"),
+        )
         boards = stored[0] if stored else {}
         ids = {line.get("version") for lines in boards.values() for line in lines}
         versions = self.versions([number for number in ids if isinstance(number, int)])
 
         def read(line: dict[str, Any]) -> LeaderboardLine:
-            return _LINE.validate_python(line | {"version": versions[line["version"]]})
+            return adapter(LeaderboardLine).validate_python(line | {"version": versions[line["version"]]})
 
         return {
             board: [line for one in lines if (line := readable(read, one)) is not None]
@@ -578,8 +581,6 @@ class Book:
         return entry
 
 
-_LINE = TypeAdapter(LeaderboardLine)
-_LINES = TypeAdapter(dict[str, list[dict[str, Any]]])
 _season_of = partial(entry_of, Season)
 _deal_of = partial(entry_of, LadderDeal)
 _challenge_of = partial(entry_of, Challenge)

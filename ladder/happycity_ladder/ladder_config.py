@@ -12,7 +12,6 @@ from pydantic import (
     Field,
     PositiveFloat,
     PositiveInt,
-    TypeAdapter,
     ValidationError,
 )
 
@@ -21,6 +20,7 @@ from happycity.errors import FieldError
 from happycity.match import check_bot_name
 from happycity_runtime.settings import SettingsError, read_toml
 from happycity_tournament.config import MEAN_ELO, check_elo, check_title
+from happycity_tournament.plain_json import adapter
 
 _STRICT = ConfigDict(extra="forbid")
 
@@ -135,13 +135,13 @@ class LadderConfig:
 
     def json(self) -> dict[str, Any]:
         """Return it as JSON, which `of` reads."""
-        content: dict[str, Any] = TypeAdapter(LadderConfig).dump_python(self, mode="json")
+        content: dict[str, Any] = adapter(LadderConfig).dump_python(self, mode="json")
         return content
 
     @classmethod
     def of(cls, content: object) -> Self:
         """Read JSON or the content of a file; ValidationError or ConfigError if it can't be one."""
-        return TypeAdapter(cls).validate_python(content)
+        return adapter(cls).validate_python(content)
 
     @classmethod
     def read(cls, path: Path) -> Self:

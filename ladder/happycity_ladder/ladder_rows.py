@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
-from functools import cache
 from itertools import chain
 from typing import Any, TypeVar
 
-from pydantic import TypeAdapter
 from sqlalchemy import Connection, Row, Select, func, insert, select, update
 
 from happycity import BotInfo, ConfigError, Ending
@@ -24,6 +22,7 @@ from happycity_ladder.entries import (
 )
 from happycity_ladder.leaderboard import Score
 from happycity_tournament.games import BotProfile, FinishedGame
+from happycity_tournament.plain_json import adapter
 from happycity_tournament.storage.database import as_json
 from happycity_tournament.storage.schema import (
     games,
@@ -40,7 +39,7 @@ _T = TypeVar("_T")
 _Row = TypeVar("_Row")
 
 
-def entry_of(kind: Callable[..., _T], row: Row[Any], **fields: object) -> _T:
+def entry_of(kind: type[_T], row: Row[Any], **fields: object) -> _T:
     """Read an entry from a row whose columns have the names of its fields, but for those that are given.
 
     Raises:
@@ -50,7 +49,7 @@ def entry_of(kind: Callable[..., _T], row: Row[Any], **fields: object) -> _T:
     for name, value in row._mapping.items():
         if type(value) is int and not 0 <= value <= _LARGEST and not name.endswith(("id", "at")):
             raise ValueError(f"{name}: {value}")
-    entry: _T = _adapter(kind).validate_python({**row._mapping, **fields})
+    entry: _T = adapter(kind).validate_python({**row._mapping, **fields})
     return entry
 
 
@@ -65,13 +64,8 @@ def readable(read: Callable[[_Row], _T], row: _Row) -> _T | None:
 def row_of(entry: object, *without: str) -> dict[str, Any]:
     """Return the columns of an entry, but for some."""
     kind: Any = type(entry)
-    row: dict[str, Any] = _adapter(kind).dump_python(entry, mode="json", exclude=set(without))
+    row: dict[str, Any] = adapter(kind).dump_python(entry, mode="json", exclude=set(without))
     return row
-
-
-@cache
-def _adapter(kind: Any) -> TypeAdapter[Any]:
-    return TypeAdapter(kind)
 
 
 def version_of(row: Row[Any]) -> Version:

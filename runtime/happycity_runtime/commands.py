@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from importlib import import_module
-from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, NamedTuple, NoReturn, TextIO, TypeVar, get_args
 
@@ -18,12 +17,10 @@ from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 
 from happycity.compiled import is_compiled
 from happycity.errors import ConfigError, FieldError, HappyCityError, ReplayError, near_name, suggestion
-from happycity.rules.deals import DEALING, EDITION
 from happycity_entry import allow_cleaning_up
-from happycity_runtime.event_loop import open_standard_streams
+from happycity_runtime.environment import read_settings_file, read_variables_from_files
 from happycity_runtime.files import STANDARD_OUTPUT
-from happycity_runtime.guests import read_settings_file
-from happycity_runtime.program import collect_garbage_rarely, read_variables_from_files
+from happycity_runtime.program import collect_garbage_rarely, open_standard_streams
 
 # Where and as whom a bot plays. The environment has the rest: HAPPYCITY_CA, HAPPYCITY_CERT and HAPPYCITY_KEY
 # for servers with TLS.
@@ -157,8 +154,8 @@ class Commands(typer.Typer):
 class LazyCommand(NamedTuple):
     """A command whose module is imported when it is called."""
 
-    module: str
-    function: str
+    target: str
+    """`MODULE:NAME` of its function, or of a `typer.Typer` with commands of its own."""
     summary: str
     """What the list of commands says of it: the first sentence of its own help."""
 
@@ -166,25 +163,31 @@ class LazyCommand(NamedTuple):
 class LazyGroup(TyperGroup):
     """A group of such commands, whose help imports none of them."""
 
-    package: ClassVar[str]
-    """Where the modules are."""
-    entries: ClassVar[Mapping[str, LazyCommand]]
+    entries: ClassVar[Mapping[str, Mapping[str, LazyCommand]]]
+    """The commands by their names, by their headings."""
 
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
-        self.commands = dict.fromkeys(self.entries)  # type: ignore[assignment]  # `get_command` makes them
+        self._entries = {name: one for below in self.entries.values() for name, one in below.items()}
+        self.commands = dict.fromkeys(self._entries)  # type: ignore[assignment]  # `get_command` makes them
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Import a command; return None if no command has this name."""
-        if (entry := self.entries.get(cmd_name)) is None:
+        if (entry := self._entries.get(cmd_name)) is None:
             return None
+        module, _, name = entry.target.partition(":")
+        command = getattr(import_module(module), name)
+        if isinstance(command, typer.Typer):
+            return typer.main.get_group(command)
         one = Commands("")
-        one.command(cmd_name)(getattr(import_module(f"{self.package}.{entry.module}"), entry.function))
+        one.command(cmd_name)(command)
         return typer.main.get_command(one)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write the list of commands."""
-        _write_groups(formatter, (("Commands", (name, one.summary)) for name, one in self.entries.items()))
+        for heading, below in self.entries.items():
+            with formatter.section(heading):
+                formatter.write_dl([(name, one.summary) for name, one in below.items()])
 
 
 def _write_groups(formatter: Any, records: Iterable[tuple[str, tuple[str, str]]]) -> None:
@@ -283,6 +286,10 @@ def until_output_closes() -> Iterator[TextIO]:
 
 def _print_version(wanted: bool) -> None:  # noqa: FBT001 - typer calls it
     if wanted:
+        from importlib.metadata import version  # noqa: PLC0415 - these take long to import
+
+        from happycity.rules.deals import DEALING, EDITION  # noqa: PLC0415
+
         code = "compiled" if is_compiled() else "pure Python"
         typer.echo(f"{version('happycity')} ({code}; rules {EDITION}, deals {DEALING})")
         raise typer.Exit

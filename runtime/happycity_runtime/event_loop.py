@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import io
-import os
 import signal
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Sequence
@@ -12,40 +10,11 @@ from contextlib import asynccontextmanager, contextmanager
 from typing import Any, TypeVar
 
 from happycity_entry import EXIT_STOPPED as EXIT_STOPPED  # noqa: PLC0414 - others import it from here
+from happycity_runtime.program import open_standard_streams
 
 _T = TypeVar("_T")
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
-
-
-def open_standard_streams() -> None:
-    """Open the standard streams that this process was started without, on the null device.
-
-    Else the next file or socket would take their numbers: prints would go there, and libuv would abort.
-
-    A standard output that is unbuffered by PYTHONUNBUFFERED is opened again with a buffer for lines: Python
-    drops what the system doesn't take at once, as of a long text in a pipe while a signal comes. Characters
-    that the output's encoding lacks are replaced.
-    """
-    for descriptor, name in enumerate(("stdin", "stdout", "stderr")):
-        stream = getattr(sys, name)
-        try:
-            os.fstat(descriptor)
-        except OSError:
-            null = os.open(os.devnull, os.O_RDWR)  # gets the lowest free number
-            if null != descriptor:
-                os.dup2(null, descriptor)
-                os.close(null)
-            os.set_inheritable(descriptor, True)  # noqa: FBT003 - its only parameter
-        else:
-            if name != "stdout" or not isinstance(getattr(stream, "buffer", None), io.FileIO):
-                continue
-        mode, encoding = "r" if descriptor == 0 else "w", getattr(stream, "encoding", "utf-8")
-        errors = getattr(stream, "errors", None)
-        opened = open(descriptor, mode, 1, encoding, errors, closefd=False)  # noqa: SIM115 - it stays open
-        setattr(sys, name, opened)
-    if hasattr(sys.stdout, "reconfigure"):  # a title may have characters that a terminal doesn't
-        sys.stdout.reconfigure(errors="replace")
 
 
 def run(main: Coroutine[Any, Any, _T]) -> _T:

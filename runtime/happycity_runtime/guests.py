@@ -8,31 +8,24 @@ from __future__ import annotations
 import re
 import ssl
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
 from happycity.errors import ConfigError
-from happycity_runtime.files import read_text
+from happycity_runtime.environment import SERVER_VARIABLE
 from happycity_runtime.transport import (
-    SERVER_VARIABLE,
     TOKENS_VARIABLE,
     Target,
     format_tokens,
     read_authorities,
 )
 
-SETTINGS_FILE = "happycity.env"
-"""The file of settings that commands and bots read in the folder where they are started."""
-SETTINGS_VARIABLE = "HAPPYCITY_ENV"
-"""The environment variable with the path of another such file."""
 CA_FILE = "happycity-ca.pem"
 """Where a guest's copy of the server's CA certificate is, beside the settings."""
 _PAGE = "/join#"
 _CERTIFICATE = re.compile(r"-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----", re.DOTALL)
-_PATHS = ("HAPPYCITY_CA", "HAPPYCITY_CERT", "HAPPYCITY_KEY", "HAPPYCITY_SERVE_TOKENS")
-_LINE = re.compile(r"(?P<name>HAPPYCITY_[A-Z_]+)=(?P<value>[^\0]*)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,36 +87,3 @@ def settings_text(server: str, ca: str, tokens: Mapping[str, str], **others: str
     values = {SERVER_VARIABLE: server, "HAPPYCITY_CA": ca, "HAPPYCITY_TOKEN": next(iter(tokens.values()))}
     values |= {TOKENS_VARIABLE: format_tokens(tokens) if len(tokens) > 1 else "", **others}
     return head + "".join(f"{name}={value}\n" for name, value in values.items() if value)
-
-
-def read_settings_file(environ: MutableMapping[str, str]) -> None:
-    """Take what the environment lacks from the file of settings, if there is one.
-
-    It is the file that HAPPYCITY_ENV names, else `happycity.env` in this process's folder. Its tokens are for
-    one server: where the environment has an address already, also an empty one, the file's CA alone counts,
-    and that only where the environment has no access of its own. Paths in it are relative to the file.
-    """
-    other_server = SERVER_VARIABLE in environ
-    if other_server and any(environ.get(f"HAPPYCITY_{name}") for name in ("CA", "TOKEN", "TOKENS")):
-        return
-    named = environ.get(SETTINGS_VARIABLE)
-    path = Path(named or SETTINGS_FILE)
-    try:
-        lines = read_text(path).split("\n")
-    except FileNotFoundError:
-        if named and not other_server:
-            raise ConfigError(f"{SETTINGS_VARIABLE}: there is no file {path}") from None
-        return
-    except (OSError, UnicodeDecodeError):
-        raise ConfigError(f"{path} can't be read as text in UTF-8") from None
-    for number, line in enumerate(lines, start=1):
-        if not line.strip() or line.startswith("#"):
-            continue
-        if (match := _LINE.fullmatch(line.strip())) is None:
-            raise ConfigError(f"{path}:{number}: it is not HAPPYCITY_NAME=VALUE")
-        name, value = match["name"], match["value"]
-        if other_server and name != "HAPPYCITY_CA":
-            continue
-        if name in _PATHS and value:
-            value = str(path.parent / value)
-        environ.setdefault(name, value)

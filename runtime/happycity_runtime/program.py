@@ -1,22 +1,17 @@
-"""What a program does at its start and end: variables in files, garbage, errors; which extras it has."""
+"""What a program does at its start and end: garbage, standard streams, errors."""
 
 from __future__ import annotations
 
 import atexit
 import gc
+import io
 import os
-import re
 import sys
-from collections.abc import Callable, MutableMapping
-from importlib.metadata import PackageNotFoundError, requires, version
-from pathlib import Path
+from collections.abc import Callable
 from typing import NoReturn
 
-from happycity.errors import FieldError, HappyCityError
-from happycity_runtime.files import read_text
-from happycity_runtime.installation import install_command
-
-_PREFIX, _SUFFIX = "HAPPYCITY_", "_FILE"
+from happycity.errors import HappyCityError
+from happycity_runtime.environment import read_variables_from_files
 
 
 def collect_garbage_rarely() -> None:
@@ -27,19 +22,34 @@ def collect_garbage_rarely() -> None:
     atexit.register(gc.freeze)
 
 
-def read_variables_from_files(environ: MutableMapping[str, str]) -> None:
-    """Replace each variable `HAPPYCITY_..._FILE` by the one without `_FILE`, with the content of that file.
+def open_standard_streams() -> None:
+    """Open the standard streams that this process was started without, on the null device.
 
-    Blanks and line breaks around it are removed. The file wins over a value, as images set defaults.
+    Else the next file or socket would take their numbers: prints would go there, and libuv would abort.
 
-    Raises:
-        ConfigError: a file can't be read, or is not text.
+    A standard output that is unbuffered by PYTHONUNBUFFERED is opened again with a buffer for lines: Python
+    drops what the system doesn't take at once, as of a long text in a pipe while a signal comes. Characters
+    that the output's encoding lacks are replaced.
     """
-    names = [name for name in environ if name.startswith(_PREFIX) and name.endswith(_SUFFIX)]
-    for name in names:
-        path = environ.pop(name)
-        if path:
-            environ[name.removesuffix(_SUFFIX)] = _read(Path(path), name)
+    for descriptor, name in enumerate(("stdin", "stdout", "stderr")):
+        stream = getattr(sys, name)
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            null = os.open(os.devnull, os.O_RDWR)  # gets the lowest free number
+            if null != descriptor:
+                os.dup2(null, descriptor)
+                os.close(null)
+            os.set_inheritable(descriptor, True)  # noqa: FBT003 - its only parameter
+        else:
+            if name != "stdout" or not isinstance(getattr(stream, "buffer", None), io.FileIO):
+                continue
+        mode, encoding = "r" if descriptor == 0 else "w", getattr(stream, "encoding", "utf-8")
+        errors = getattr(stream, "errors", None)
+        opened = open(descriptor, mode, 1, encoding, errors, closefd=False)  # noqa: SIM115 - it stays open
+        setattr(sys, name, opened)
+    if hasattr(sys.stdout, "reconfigure"):  # a title may have characters that a terminal doesn't
+        sys.stdout.reconfigure(errors="replace")
 
 
 def run_program(main: Callable[[], None]) -> NoReturn:
@@ -52,41 +62,3 @@ def run_program(main: Callable[[], None]) -> NoReturn:
         sys.stderr.write(f"error: {' '.join(str(error).split())}\n")
         sys.exit(2)
     sys.exit(0)
-
-
-def _read(path: Path, name: str) -> str:
-    try:
-        text = read_text(path).strip()
-    except OSError as error:
-        raise FieldError(name, f"{path} can't be read: {error.strerror}") from None
-    except UnicodeDecodeError:
-        text = "\0"
-    if "\0" in text:  # which no variable can have
-        raise FieldError(name, f"{path} is not text in UTF-8")
-    return text
-
-
-_REQUIREMENT = re.compile(r"""(?P<name>[A-Za-z0-9._-]+).*;\s*extra\s*==\s*['"](?P<extra>[^'"]+)['"]""")
-
-
-def missing_packages(extra: str) -> list[str]:
-    """Return the packages that an extra needs and that are not installed, other extras left out."""
-    found = (_REQUIREMENT.fullmatch(line) for line in requires("happycity") or ())
-    names = [match["name"] for match in found if match is not None and match["extra"] == extra]
-    return [name for name in names if name != "happycity" and not _is_installed(name)]
-
-
-def check_installed(extra: str) -> None:
-    """Refuse to go on without what an extra needs, with a ConfigError that says how to install it."""
-    if missing := missing_packages(extra):
-        raise FieldError(
-            extra, f"{', '.join(missing)} is not installed; install it by: {install_command(extra)}"
-        )
-
-
-def _is_installed(name: str) -> bool:
-    try:
-        version(name)
-    except PackageNotFoundError:
-        return False
-    return True

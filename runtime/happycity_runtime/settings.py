@@ -7,12 +7,15 @@ file, which wins over the defaults.
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
 import tomllib
 import types
 from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
+from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, TypeVar, Union, get_args, get_origin
 
@@ -48,7 +51,6 @@ class CommandSettings(BaseModel):
         allow_inf_nan=False,
         hide_input_in_errors=True,
         defer_build=True,  # a command has many models, and uses one
-        use_attribute_docstrings=True,
     )
 
 
@@ -81,6 +83,27 @@ def detail(field: FieldInfo, name: str) -> Any:
     return extra.get(name) if isinstance(extra, dict) else None
 
 
+def description(model: type[CommandSettings], key: str) -> str:
+    """Return the docstring below a setting, in one line: its help."""
+    texts = (_docstrings(inspect.getfile(kind)).get((kind.__qualname__, key)) for kind in model.__mro__[:-1])
+    return " ".join(next(filter(None, texts), "").split())
+
+
+@cache
+def _docstrings(file: str) -> Mapping[tuple[str, str], str]:
+    """Return the docstrings below the attributes of all classes of a file, by class and attribute.
+
+    Only a command line and an example need them: to read them takes longer than to make all models.
+    """
+    found = {}
+    for kind in ast.parse(read_text(Path(file))).body:
+        for above, below in pairwise(getattr(kind, "body", ())):
+            match above, below:
+                case ast.AnnAssign(target=ast.Name(key)), ast.Expr(value=ast.Constant(str(text))):
+                    found[getattr(kind, "name", ""), key] = text
+    return found
+
+
 def flags_of(model: type[CommandSettings], *, without: Iterable[str] = ()) -> Callable[[_Command], _Command]:
     """Give a command that takes `**flags` an option for each setting of a model; None: not given."""
     groups: dict[str, str] = {}
@@ -88,7 +111,7 @@ def flags_of(model: type[CommandSettings], *, without: Iterable[str] = ()) -> Ca
         for name in inspect.get_annotations(kind):
             groups.setdefault(name, vars(kind).get("group", ""))
     flags = [
-        _option(name, field, groups[name])
+        _option(name, field, groups[name], description(model, name))
         for name, field in model.model_fields.items()
         if name not in without
     ]
@@ -104,11 +127,10 @@ def flags_of(model: type[CommandSettings], *, without: Iterable[str] = ()) -> Ca
     return decorate
 
 
-def _option(key: str, field: FieldInfo, group: str) -> inspect.Parameter:
+def _option(key: str, field: FieldInfo, group: str, text: str) -> inspect.Parameter:
     import typer  # noqa: PLC0415 - a server that gets its settings from the environment has no flags
 
     flag, default = key.replace("_", "-"), _shown_default(field)
-    text = " ".join((field.description or "").split())
     option = typer.Option(
         f"--{flag}/--no-{flag}" if field.default is True else f"--{flag}",
         help=f"{text}  [default: {default}]" if default else text,

@@ -74,7 +74,7 @@ class Role(Enum):
 class _Secret(BaseModel):
     """What is kept of a token or an invitation: all but its secret."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     id: str = Field(pattern=f"^{ID_PATTERN}$")
     """The only part that may be logged."""
@@ -118,7 +118,7 @@ class Invitation(_Secret):
 class AnsweredCall(BaseModel):
     """A call that made secrets: its caller can repeat it, and from this alone the secrets don't follow."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     sha256: str
     """Hash of the secret that the caller showed."""
@@ -131,7 +131,7 @@ class AnsweredCall(BaseModel):
 class StoredTokens(BaseModel):
     """The content of a tokens file."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", defer_build=True)
 
     format: Literal["happycity-tokens/1"] = "happycity-tokens/1"
     tokens: list[Token] = []

@@ -14,21 +14,15 @@ from ipaddress import IPv6Address, ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, TypeAlias
 from urllib.parse import urlsplit
-from urllib.request import getproxies, proxy_bypass
 
 from happycity.errors import ConfigError, FieldError
 from happycity.match import one_line
+from happycity_runtime.environment import SERVER_VARIABLE
 
 if TYPE_CHECKING:  # commands that only show their help do without gRPC
     import grpc
 
-# gRPC reads it when it is imported. It would log failed connections and taken ports, which have messages of
-# our own, and what a server closes while a person thinks.
-os.environ.setdefault("GRPC_VERBOSITY", "NONE")
-
 DEFAULT_ADDRESS = "127.0.0.1:50051"
-SERVER_VARIABLE = "HAPPYCITY_SERVER"
-"""The environment variable with the server that bots and commands use."""
 TOKENS_VARIABLE = "HAPPYCITY_TOKENS"
 """The environment variable with the tokens of several bots, `NAME=TOKEN,NAME=TOKEN`."""
 _OPTIONS = (
@@ -141,6 +135,8 @@ def uses_proxy(target: Target) -> bool:
 
 def proxy_for(url: str) -> str | None:
     """Return the HTTP proxy of the environment for a URL; None where `uses_proxy` would allow none."""
+    from urllib.request import getproxies, proxy_bypass  # noqa: PLC0415 - what plays asks for no proxy
+
     parts = urlsplit(url)
     if parts.scheme != "https" or not parts.hostname or proxy_bypass(parts.hostname):
         return None

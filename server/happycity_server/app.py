@@ -25,7 +25,7 @@ import structlog
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
-from happycity import ConfigError
+from happycity.errors import ConfigError
 from happycity.worker.v1.worker_service_pb2 import Conditions
 from happycity.worker.v1.worker_service_pb2_grpc import add_WorkerServiceServicer_to_server
 from happycity_ladder.ladder_config import LadderConfig

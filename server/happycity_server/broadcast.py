@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 
 import structlog
 
-from happycity import HappyCityError
+from happycity.errors import HappyCityError
 from happycity_server.latest import LatestEntries
 
 _log = structlog.get_logger()

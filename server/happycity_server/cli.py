@@ -15,7 +15,7 @@ from typing import Annotated
 
 import typer
 
-from happycity import ConfigError
+from happycity.errors import ConfigError
 from happycity.match import check_bot_name
 from happycity.text.words import plural
 from happycity_runtime.commands import AsJson, Commands, remark

@@ -17,7 +17,7 @@ from pydantic import (
     model_validator,
 )
 
-from happycity import ConfigError
+from happycity.errors import ConfigError
 from happycity.match import check_bot_name, check_reference_bot, name_key
 from happycity_runtime.addresses import TrustedProxies
 from happycity_runtime.settings import CommandSettings, load, setting

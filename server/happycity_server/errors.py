@@ -7,8 +7,7 @@ from enum import Enum
 
 import grpc
 
-from happycity import HappyCityError
-from happycity.errors import fields_named
+from happycity.errors import HappyCityError, fields_named
 from happycity.wire.status import StatusDetails
 
 

@@ -20,8 +20,7 @@ from google.protobuf.message_factory import GetMessageClass
 
 from happycity.errors import FieldError
 from happycity_runtime.event_loop import running
-from happycity_runtime.installation import install_command
-from happycity_runtime.program import missing_packages
+from happycity_runtime.installation import install_command, missing_packages
 from happycity_runtime.tokens import Role
 from happycity_runtime.transport import join_host_port
 from happycity_server.access.gate import Gate

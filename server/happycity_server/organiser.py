@@ -13,11 +13,12 @@ from typing import Annotated
 
 import typer
 
-from happycity import ConfigError
+from happycity.errors import ConfigError
 from happycity.text.words import plural
 from happycity_runtime.commands import AsJson, Commands, Server, write_example
+from happycity_runtime.environment import SETTINGS_FILE
 from happycity_runtime.files import replacing
-from happycity_runtime.guests import SETTINGS_FILE, Link, settings_text
+from happycity_runtime.guests import Link, settings_text
 from happycity_runtime.tokens import MAX_INVITED, Invitation, Role, add_tokens, new_token
 from happycity_runtime.transport import DEFAULT_ADDRESS, Access, Target, join_host_port
 from happycity_server.access.token_file import SecretCall, add_invitation, revoke_invitation

@@ -68,9 +68,6 @@ def _call(name: str, main: Callable[[], object], arguments: tuple[object, ...]) 
     ):
         patch.setattr(sys, "argv", [name, *map(str, arguments)])
         patch.setattr(sys.modules["__main__"], "__package__", "")  # or help would name `python -m pytest`
-        # `happycity` adds commands of other packages at each call, as a process makes one.
-        for added in ("registered_commands", "registered_groups"):
-            patch.setattr(cli.app, added, [*getattr(cli.app, added)])
         logging = structlog.get_config()
         with pytest.raises(SystemExit) as ended:
             main()

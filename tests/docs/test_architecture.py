@@ -37,6 +37,12 @@ def folders() -> Mapping[str, Path]:
 
 
 @cache
+def sources() -> list[str]:
+    """Return the text of all modules of all packages."""
+    return [path.read_text("utf-8") for folder in folders().values() for path in folder.rglob("*.py")]
+
+
+@cache
 def imports() -> Mapping[str, frozenset[str]]:
     """Return which other packages each module imports, by its path, those for types too."""
     return {
@@ -98,18 +104,19 @@ def test_the_tables_have_each_part_of_a_package(package: str) -> None:
     assert sorted(listed) == sorted(layers)
 
 
-def test_the_stages_of_a_hosted_bot_are_names_in_the_code() -> None:
-    """There are at most eight, each a function or a method, in the order in which the text has them."""
-    (way,) = re.findall(r"^- \*\*A hosted bot\*\*.*?\.\n", ARCHITECTURE, re.MULTILINE | re.DOTALL)
-    stages = [re.match(r"[\s\w,:*-]*`(?:(\w+)\.)?(\w+)`", stage) for stage in way.split("->")]
-    assert 0 < len(stages) <= 8
-    packages = (folders()["happycity_server"], folders()["happycity_tournament"])
-    sources = [path.read_text("utf-8") for folder in packages for path in folder.rglob("*.py")]
+@pytest.mark.parametrize("way", ["A move", "A finished game", "A hosted bot", "A page"])
+def test_the_stages_of_a_way_are_names_in_the_code(way: str) -> None:
+    """Each is a class, a function or a method; a hosted bot has at most eight."""
+    (text,) = re.findall(rf"^- \*\*{way}\*\*.*?\.\n", ARCHITECTURE, re.MULTILINE | re.DOTALL)
+    stages = [re.match(r"[\s\w,:*'-]*`(?:(\w+)\.)?(\w+)`", stage) for stage in text.split("->")]
+    assert 0 < len(stages) <= (8 if way == "A hosted bot" else 9)
     for stage in stages:
-        assert stage is not None
+        assert stage is not None, text
         owner, name = stage.groups()
-        homes = [source for source in sources if owner is None or f"\nclass {owner}" in source]
-        assert any(f"def {name}(" in home for home in homes), name
+        homes = [source for source in sources() if owner is None or f"\nclass {owner}" in source]
+        assert any(re.search(rf"^ *(async )?(def|class) {name}\b", home, re.MULTILINE) for home in homes), (
+            name
+        )
 
 
 def test_hosted_bots_can_import_what_the_sdk_imports() -> None:

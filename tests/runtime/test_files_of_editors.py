@@ -8,9 +8,8 @@ import pytest
 
 from happycity import ConfigError
 from happycity.errors import HappyCityError
+from happycity_runtime.environment import SETTINGS_VARIABLE, read_settings_file, read_variables_from_files
 from happycity_runtime.files import filled_lines, read_text, replacing
-from happycity_runtime.guests import SETTINGS_VARIABLE, read_settings_file
-from happycity_runtime.program import read_variables_from_files
 from happycity_runtime.settings import read_toml
 
 EDITORS: dict[str, Callable[[str], bytes]] = {

@@ -6,7 +6,8 @@ import pytest
 import trustme
 
 from happycity.errors import ConfigError
-from happycity_runtime.guests import Link, read_settings_file, settings_text
+from happycity_runtime.environment import read_settings_file
+from happycity_runtime.guests import Link, settings_text
 from happycity_runtime.transport import Target
 
 SECRET = "hci_00000000_hidden"

@@ -14,7 +14,7 @@ from tests.waiting import LIMIT
 
 from happycity import ConfigError
 from happycity_runtime import event_loop
-from happycity_runtime.program import read_variables_from_files
+from happycity_runtime.environment import read_variables_from_files
 
 
 @pytest.mark.level(2)
@@ -65,13 +65,15 @@ SLOW = ("jinja2", "numpy", "pydantic", "rich", "sqlalchemy", "starlette", "typer
         ("import happycity_bots.playing", set()),
         ("import happycity_client", set()),
         pytest.param(
+            "from happycity_server.process.logs import configure; "
+            "from happycity_server.config import LogFormat; configure(LogFormat.JSON); "
             "import happycity_server.app, happycity_server.__main__",
-            {"pydantic", "rich", "sqlalchemy"},
+            {"pydantic", "sqlalchemy"},
             marks=pytest.mark.level(2),
         ),
         pytest.param(
             "import happycity_tournament.cli.app, happycity_tournament.cli.run",
-            {"pydantic", "rich", "typer"},
+            {"pydantic", "typer"},
             marks=pytest.mark.level(2),
         ),
     ],
@@ -153,7 +155,7 @@ def test_closed_standard_streams_are_opened(closed: int, tmp_path: Path) -> None
 @pytest.mark.level(2)
 def test_signals_cut_no_output_short() -> None:
     """A pipe takes 64 KB at once, and Python without buffers would drop the rest after a signal."""
-    text = "from happycity_runtime.event_loop import *; open_standard_streams(); print('x' * 200_000)"
+    text = "from happycity_runtime.program import *; open_standard_streams(); print('x' * 200_000)"
     environ = {**os.environ, "PYTHONUNBUFFERED": "1"}
     with subprocess.Popen((sys.executable, "-c", text), stdout=subprocess.PIPE, env=environ) as program:
         assert program.stdout is not None

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from importlib.metadata import entry_points
 from typing import Any
 
 import typer
 from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 
-from happycity_entry.cli import COMMANDS
 from happycity_entry.cli import app as happycity_app
-from happycity_runtime.commands import Commands
 from happycity_tournament.cli.app import app as tournament_app
 from tools.docs.contract import table
 
@@ -44,19 +41,9 @@ def commands_page() -> str:
 
 def all_commands() -> Iterator[tuple[str, Command]]:
     """Yield every command by its name, groups too."""
-    happycity = typer.main.get_command(happycity_app)
-    assert isinstance(happycity, TyperGroup)
-    for entry in entry_points(group=COMMANDS):
-        if entry.name == "tournament":  # a program of its own
-            continue
-        command = entry.load()
-        if isinstance(command, typer.Typer):  # a group, even of one command
-            happycity.add_command(typer.main.get_group(command), entry.name)
-            continue
-        one = Commands("")
-        one.command(entry.name)(command)
-        happycity.add_command(typer.main.get_command(one), entry.name)
-    yield from _commands_below("happycity", happycity)
+    for name, command in _commands_below("happycity", typer.main.get_command(happycity_app)):
+        if not name.startswith("happycity tournament"):  # a program of its own
+            yield name, command
     yield from _commands_below("tournament", typer.main.get_command(tournament_app))
 
 

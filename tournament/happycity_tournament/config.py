@@ -13,15 +13,22 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from functools import cache
 from typing import Annotated, Any, ClassVar, Final, Literal, Self
 
-from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import ConfigDict, Field, ValidationError
 
-from happycity import Config, ConfigError, FailurePolicy, TimeControl
-from happycity.errors import FieldError, suggestion
-from happycity.match import MAX_LABEL, check_bot_name, check_bot_spelling, check_range, name_key
-from happycity.rules.deals import MAX_SEED
+from happycity.errors import ConfigError, FieldError, suggestion
+from happycity.match import (
+    MAX_LABEL,
+    FailurePolicy,
+    TimeControl,
+    check_bot_name,
+    check_bot_spelling,
+    check_range,
+    name_key,
+)
+from happycity.rules.deals import MAX_SEED, Config
+from happycity_tournament.plain_json import adapter
 
 DEFAULT_ROUNDS = 100
 DECISIONS_OF_A_SEAT = 28
@@ -274,7 +281,7 @@ class TournamentConfig:
 
     def json(self) -> dict[str, Any]:
         """Return the configuration as a JSON object."""
-        fields: dict[str, Any] = _adapter().dump_python(self, mode="json")
+        fields: dict[str, Any] = adapter(TournamentConfig).dump_python(self, mode="json")
         return fields
 
     @classmethod
@@ -285,16 +292,11 @@ class TournamentConfig:
             ConfigError: this version can't read it.
         """
         try:
-            return _adapter().validate_python(stored)  # type: ignore[return-value]  # cls is final
+            return adapter(cls).validate_python(stored)
         except ValidationError as error:
             first = error.errors()[0]
             where = ".".join(map(str, first["loc"]))
             raise ConfigError(f"the configuration can't be read: {where}: {first['msg']}") from None
-
-
-@cache
-def _adapter() -> TypeAdapter[TournamentConfig]:
-    return TypeAdapter(TournamentConfig)
 
 
 def check_bots(bots: Sequence[str]) -> None:

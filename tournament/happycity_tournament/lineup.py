@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from happycity import ConfigError
-from happycity.errors import FieldError
+from happycity.errors import ConfigError, FieldError
 from happycity.match import REFERENCE_BOTS, check_bot_spelling, check_reference_bot
 from happycity_tournament.config import check_bots
+from happycity_tournament.plain_json import adapter
 
 DEFAULT_RESTARTS = 3
 """How often a run starts a bot again that ends."""
@@ -26,7 +26,7 @@ LOCAL_RAY = "local"
 class BotEntry(BaseModel):
     """One bot: a reference bot, a command to start, one that connects by itself, or one that is hosted."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True, defer_build=True)
 
     name: str = Field(min_length=1)
     builtin: str | None = Field(default=None, min_length=1)
@@ -137,12 +137,12 @@ class Lineup:
 
     def json(self) -> str:
         """Return the lineup as JSON, which `of` reads."""
-        return TypeAdapter(Lineup).dump_json(self).decode()
+        return adapter(Lineup).dump_json(self).decode()
 
     @classmethod
     def of(cls, text: str) -> Self:
         """Read what `json` wrote."""
-        return TypeAdapter(cls).validate_json(text)
+        return adapter(cls).validate_json(text)
 
     def check(self) -> None:
         """Refuse a lineup that can't be started: with a name twice, or a program that isn't there."""

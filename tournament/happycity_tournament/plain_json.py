@@ -1,14 +1,29 @@
-"""Values as JSON: the same for what commands print and for what is published."""
+"""Values as JSON: the same for what commands print and for what is published; and read from JSON by type."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import fields, is_dataclass
 from enum import Enum
-from typing import Any
+from functools import cache
+from typing import Any, TypeVar
+
+from pydantic import TypeAdapter
+
+_T = TypeVar("_T")
 
 DECIMALS = 4
 """Digits behind the point: more than any number here is known to."""
+
+
+def adapter(kind: type[_T]) -> TypeAdapter[_T]:
+    """Return what checks, reads and writes the values of a type."""
+    return _adapter(kind)  # type: ignore[arg-type]  # mypy: a type of something isn't hashable
+
+
+@cache
+def _adapter(kind: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(kind)
 
 
 def plain_json(value: Any) -> Any:

@@ -12,7 +12,8 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from happycity.access.v1beta1 import access_service_pb2 as pb
-from happycity_runtime.guests import CA_FILE, SETTINGS_FILE, Link, settings_text
+from happycity_runtime.environment import SETTINGS_FILE
+from happycity_runtime.guests import CA_FILE, Link, settings_text
 from happycity_runtime.tokens import MAX_INVITED
 from happycity_server.access.roles import principal
 from happycity_web.answers import Fields, read_form

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from happycity import ConfigError
+from happycity.errors import ConfigError
 from happycity_runtime import event_loop
 from happycity_runtime.child import ChildError
 from happycity_runtime.commands import AsJson

@@ -13,7 +13,7 @@ import typer
 from happycity import ConfigError
 from happycity.text.words import plural
 from happycity_runtime.commands import check_output, remark
-from happycity_runtime.program import check_installed
+from happycity_runtime.installation import check_installed
 from happycity_tournament.cli.options import Source as Games
 
 

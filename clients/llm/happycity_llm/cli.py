@@ -15,7 +15,7 @@ from happycity.match import REFERENCE_BOTS, check_reference_bot
 from happycity.rules.deals import MAX_PLAYERS, MIN_PLAYERS
 from happycity_runtime.child import MODEL_KEYS
 from happycity_runtime.commands import Name, Server, Token, remark
-from happycity_runtime.program import check_installed
+from happycity_runtime.installation import check_installed
 
 if TYPE_CHECKING:  # the help of all commands does without gRPC
     from happycity_client import Settings

@@ -11,7 +11,7 @@ import typer
 from happycity import BotInfo
 from happycity.errors import FieldError
 from happycity_runtime.commands import Server, Token
-from happycity_runtime.program import check_installed
+from happycity_runtime.installation import check_installed
 
 DEFAULT_NAME = "agent"
 

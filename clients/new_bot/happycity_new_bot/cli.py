@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from happycity import ConfigError
+from happycity.errors import ConfigError
 from happycity_new_bot.languages import LANGUAGES
 from happycity_new_bot.project import REPOSITORY, write_project
 from happycity_runtime.installation import own_checkout

@@ -1,8 +1,8 @@
 """The Python SDK: a bot is a class with one method, `choose`. It has all of `happycity`, too."""
 
 try:
-    import happycity
-    from happycity import *  # noqa: F403 - so that a bot needs one import
+    from happycity import public
+    from happycity.public import *  # noqa: F403 - so that a bot needs one import
     from happycity_client.bot import Bot, BotFactory, Decision, GameOver, GameStarted, IllegalChoiceError
     from happycity_client.client import play, run, run_until_stopped
     from happycity_client.errors import ConnectionFailedError, ProtocolError
@@ -27,4 +27,4 @@ __all__ = [
     "run",
     "run_until_stopped",
 ]
-__all__ += happycity.__all__
+__all__ += public.__all__

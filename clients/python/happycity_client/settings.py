@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from typing import Self
 
 from happycity import BotInfo, ConfigError
-from happycity_runtime.guests import read_settings_file
-from happycity_runtime.transport import DEFAULT_ADDRESS, SERVER_VARIABLE, Access, Target
+from happycity_runtime.environment import SERVER_VARIABLE, read_settings_file
+from happycity_runtime.transport import DEFAULT_ADDRESS, Access, Target
 
 DEFAULT_GAMES = 8
 """Few, so that a bot that takes a second for a move answers all of them in time."""

@@ -10,7 +10,7 @@ from textwrap import wrap
 
 from rich.console import Console
 
-from happycity import ConfigError
+from happycity.errors import ConfigError
 from happycity.records.playback import Playback
 from happycity.records.record import Json, loads, state_json
 from happycity.rules.scoring import shared_places

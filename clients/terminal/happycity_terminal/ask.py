@@ -15,7 +15,7 @@ from typing import Any
 
 import typer
 
-from happycity import ConfigError, HappyCityError
+from happycity.errors import ConfigError, HappyCityError
 from happycity.records.playback import Playback, Step
 from happycity.records.record import Json, loads
 from happycity.text.board import Style

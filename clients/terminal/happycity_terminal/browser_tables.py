@@ -9,12 +9,11 @@ from urllib.parse import urlencode
 
 import typer
 
-from happycity import ConfigError
+from happycity.errors import ConfigError
 from happycity.match import check_person_name
 from happycity_runtime import event_loop
 from happycity_runtime.commands import remark
-from happycity_runtime.installation import install_command
-from happycity_runtime.program import missing_packages
+from happycity_runtime.installation import install_command, missing_packages
 from happycity_runtime.tokens import Role
 from happycity_terminal.play import GamePlan, keep_played
 from happycity_tournament.client.processes import ProcessError, start_server

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import typer
 
-from happycity import ConfigError
+from happycity.errors import ConfigError
 from happycity_runtime.commands import remark
 from happycity_runtime.files import replacing
 from happycity_terminal.show import Selection, find_finished, seat_of

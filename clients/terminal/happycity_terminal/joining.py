@@ -14,12 +14,13 @@ from tempfile import TemporaryDirectory
 
 import typer
 
-from happycity import ConfigError
 from happycity.access.v1beta1 import access_service_pb2 as pb
+from happycity.errors import ConfigError
 from happycity.match import check_bot_name
 from happycity_runtime.calls import new_request_id
+from happycity_runtime.environment import read_settings_file
 from happycity_runtime.files import replacing
-from happycity_runtime.guests import CA_FILE, Link, read_settings_file, settings_text
+from happycity_runtime.guests import CA_FILE, Link, settings_text
 from happycity_runtime.transport import Access, parse_tokens
 from happycity_tournament.client.connection import Connection, call_server
 from happycity_tournament.client.run_folder import RemoteServer

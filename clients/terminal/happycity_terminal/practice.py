@@ -12,8 +12,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from happycity import ConfigError
-from happycity.errors import suggestion
+from happycity.errors import ConfigError, suggestion
 from happycity.records.record import Json
 from happycity.text.words import plural
 from happycity_runtime.event_loop import EXIT_STOPPED, run_until_stopped, running

@@ -12,7 +12,7 @@ import typer
 
 from happycity import ConfigError, Mode
 from happycity_runtime.commands import AsJson, Server
-from happycity_runtime.guests import SETTINGS_FILE, SETTINGS_VARIABLE
+from happycity_runtime.environment import SETTINGS_FILE, SETTINGS_VARIABLE
 from happycity_runtime.transport import DEFAULT_ADDRESS
 
 

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 
 import typer
 
-from happycity import ConfigError, HappyCityError
-from happycity.errors import suggestion
+from happycity.errors import ConfigError, HappyCityError, suggestion
 from happycity.records.playback import Playback
 from happycity.records.record import Json, loads
 from happycity.text.board import LEGEND, Line, Style

@@ -12,7 +12,7 @@ from typing import Literal
 
 import typer
 
-from happycity import ConfigError
+from happycity.errors import ConfigError
 from happycity.hosting.v1beta1 import hosting_service_pb2 as pb
 from happycity.match import check_bot_name
 from happycity.text.words import plural

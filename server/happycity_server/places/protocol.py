@@ -13,7 +13,6 @@ from typing import TypeAlias
 
 import grpc
 import structlog
-from pydantic import TypeAdapter
 
 from happycity import Deal, VoidReason
 from happycity.errors import FieldError
@@ -43,6 +42,7 @@ from happycity_server.play.counters import Counters
 from happycity_server.play.events import Events
 from happycity_server.play.lobby import Lobby
 from happycity_server.play.match import Match, MatchState, OpenMatch
+from happycity_tournament.plain_json import adapter
 from happycity_tournament.play.match_spec import MatchSpec
 from happycity_tournament.storage.packing import pack
 
@@ -61,7 +61,6 @@ _OUTCOME = ("decisions", "decisions_asked", "started_at", "finished_at")
 """What a worker reports of a finished match besides result and record."""
 
 _log = structlog.get_logger()
-_counters = TypeAdapter(Counters)
 WorkContext = grpc.aio.ServicerContext[pb.WorkRequest, pb.WorkResponse]
 WorkCall = grpc.aio.StreamStreamCall[pb.WorkRequest, pb.WorkResponse]
 
@@ -558,7 +557,7 @@ class ServerLink:
             if self._reported_matches.get(match.match_id) != progress:
                 self._reported_matches[match.match_id] = progress
                 self._report.matches.append(progress)
-        self._report.counters = _counters.dump_json(self._lobby.counted())
+        self._report.counters = adapter(Counters).dump_json(self._lobby.counted())
 
     def _take_reports(self) -> Iterator[pb.WorkRequest]:
         """Yield all that is to be reported, records of many games in several messages."""

@@ -9,7 +9,6 @@ from collections.abc import Container, Iterator, Mapping
 from dataclasses import fields
 
 from google.protobuf.timestamp_pb2 import Timestamp
-from pydantic import TypeAdapter
 
 from happycity import HappyCityError
 from happycity.errors import FieldError
@@ -21,13 +20,12 @@ from happycity.worker.v1 import worker_service_pb2 as pb
 from happycity_server.play.counters import Counters
 from happycity_server.play.match import OpenMatch
 from happycity_tournament.games import LARGEST_ID
+from happycity_tournament.plain_json import adapter
 from happycity_tournament.recorded_games import replayed_game
 from happycity_tournament.storage.packing import unpack
 
 CLOCK_SECONDS = 3600.0
 """How far the clock of a worker may be from that of its server."""
-
-_counters = TypeAdapter(Counters)
 
 
 def check_report(request: pb.WorkRequest, matches: Mapping[int, OpenMatch], now: float) -> None:
@@ -59,7 +57,7 @@ def check_report(request: pb.WorkRequest, matches: Mapping[int, OpenMatch], now:
 def counters_of(report: bytes) -> Counters:
     """Read what a worker has counted; a FieldError says that it can't have."""
     try:
-        counters, own = _counters.validate_json(report), Counters()
+        counters, own = adapter(Counters).validate_json(report), Counters()
     except ValueError:
         raise FieldError("counters", "malformed") from None
     for name in (field.name for field in fields(Counters)):

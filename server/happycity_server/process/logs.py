@@ -11,6 +11,8 @@ import sys
 import threading
 import time
 from collections.abc import MutableMapping
+from importlib import import_module
+from types import ModuleType
 from typing import Any, Self, TextIO
 
 from happycity_server.access.token_file import redacted
@@ -30,12 +32,23 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _Event = MutableMapping[str, Any]
 
 
+def _structlog_without_rich() -> ModuleType:
+    """Import structlog, which would import rich for tracebacks that no log here has."""
+    had, sys.modules["rich"] = sys.modules.get("rich"), None  # type: ignore[assignment]  # None: not there
+    try:
+        return import_module("structlog")
+    finally:
+        del sys.modules["rich"]
+        if had is not None:
+            sys.modules["rich"] = had
+
+
 def configure(log_format: LogFormat, **fields: object) -> QueuedOutput:
     """Send log lines to the standard error, each with some fields more; return what writes them.
 
     The standard output is for what programs read.
     """
-    import structlog  # noqa: PLC0415 - `happycity --help` does without
+    structlog = _structlog_without_rich()
 
     output = QueuedOutput(_own_standard_error())
     console = log_format is LogFormat.CONSOLE or (log_format is LogFormat.AUTO and sys.stderr.isatty())

@@ -18,8 +18,8 @@ import structlog
 
 from happycity import ConfigError, HappyCityError
 from happycity.match import one_line
-from happycity_runtime.installation import install_command
-from happycity_runtime.program import missing_packages, run_program
+from happycity_runtime.installation import install_command, missing_packages
+from happycity_runtime.program import run_program
 from happycity_runtime.transport import Target, join_host_port, split_host_port
 from happycity_server.config import MAX_WORKERS, LogFormat
 from happycity_server.process.listening import on_stdin_end

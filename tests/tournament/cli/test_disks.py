@@ -12,7 +12,6 @@ from tests.tournament.leagues import League
 from tests.tournament.runs import make_run
 
 from happycity_runtime.files import replacing
-from happycity_tournament.cli import run as command
 from happycity_tournament.client import run_folder
 from happycity_tournament.client.run_folder import RUNS
 
@@ -37,7 +36,7 @@ def test_a_run_that_a_full_disk_ends_says_where_and_how_it_goes_on(
         make(folder)
         raise full(number)
 
-    monkeypatch.setattr(command, "play_new", play_new)
+    monkeypatch.setattr("happycity_tournament.client.session.play_new", play_new)
     monkeypatch.setattr("happycity_tournament.proof.commitment.Commitment.save", lambda *_: None)
     status, _, errors = run(*PLAY)
     (folder,) = RUNS.iterdir()

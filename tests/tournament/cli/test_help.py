@@ -4,6 +4,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,9 +12,14 @@ import typer
 from tests.commands.programs import Done, happycity, tournament
 from tests.tournament.conftest import Run
 
+from happycity_entry.cli import COMMANDS as HAPPYCITY
+from happycity_entry.cli import app as happycity_app
 from happycity_tournament.cli.app import app
 
 HEAVY = ("grpc", "google.protobuf", "sqlalchemy", "numpy", "rich", "structlog", "jinja2", "happycity_client")
+"""What takes long to import, and no command line needs."""
+SLOW = ("asyncio", "happycity.rules.game", "pydantic", "ssl", "urllib.request")
+"""What some need to check a value."""
 GROUP = typer.main.get_group(app)
 CONTEXT = typer.Context(GROUP)
 COMMANDS: dict[str, Any] = {name: GROUP.get_command(CONTEXT, name) for name in GROUP.list_commands(CONTEXT)}
@@ -21,22 +27,55 @@ COMMANDS: dict[str, Any] = {name: GROUP.get_command(CONTEXT, name) for name in G
 
 @pytest.mark.level(2)
 @pytest.mark.parametrize(
-    ("program", "arguments"),
+    ("program", "arguments", "allowed"),
     [
-        ("happycity_tournament.cli.app", ["--help"]),
-        ("happycity_entry.cli", ["--help"]),
-        ("happycity_entry.cli", ["serve", "--help"]),
+        ("happycity", ["--help"], set()),
+        ("happycity", ["--bad"], set()),
+        ("happycity", ["serve", "--help"], {"pydantic", "ssl"}),
+        ("tournament", ["--help"], set()),
+        ("tournament", ["list"], {"pydantic", "ssl"}),
+        ("tournament", ["rate", "--bad"], {"pydantic"}),
     ],
 )
-def test_help_imports_nothing_that_it_does_not_need(program: str, arguments: list[str]) -> None:
-    """Every start of a command waits for what its help needs."""
+def test_a_command_imports_nothing_that_it_does_not_need(
+    tmp_path: Path, program: str, arguments: list[str], allowed: set[str]
+) -> None:
+    """Every start of a command waits for what it imports."""
     code = (
-        f"import sys\nfrom {program} import main\nsys.argv = ['x', *{arguments}]\ntry:\n    main()\n"
-        f"except SystemExit:\n    pass\nsys.exit(' '.join(set(sys.modules) & set({HEAVY})) or 0)"
+        f"import sys, happycity_entry as entry\nsys.argv = ['x', *{arguments}]\ntry:\n    entry.{program}()\n"
+        f"except SystemExit:\n    pass\nprint(*set(sys.modules) & set({(*SLOW, *HEAVY)}))"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, stdout=subprocess.PIPE, text=True, check=True
+    )
+    assert {*ended.stdout.splitlines()[-1].split()} <= allowed
+
+
+@pytest.mark.level(2)
+def test_the_options_of_all_commands_are_known_without_what_the_commands_need() -> None:
+    """An option that there is not, or a value that can't be, is refused before anything else is imported."""
+    code = (
+        "import sys, typer\nfrom happycity_entry.cli import app\n"
+        "def load(group):\n"
+        "    context = typer.Context(group)\n"
+        "    for name in group.list_commands(context):\n"
+        "        command = group.get_command(context, name)\n"
+        f"        if found := set(sys.modules) & set({HEAVY}):\n"
+        "            sys.exit(f'{name}: {found}')\n"
+        "        if hasattr(command, 'list_commands'):\n"
+        "            load(command)\n"
+        "load(typer.main.get_group(app))"
     )
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (ended.returncode, ended.stderr) == (0, "")
-    assert ended.stdout.startswith("Usage: ")
+
+
+def test_the_table_of_commands_has_the_first_sentence_of_the_help_of_each() -> None:
+    group = typer.main.get_group(happycity_app)
+    context = typer.Context(group)
+    table = {name: one.summary for below in HAPPYCITY.values() for name, one in below.items()}
+    commands: Any = {name: group.get_command(context, name) for name in table}
+    assert table == {name: command.get_short_help_str(200) for name, command in commands.items()}
 
 
 @pytest.mark.parametrize("command", COMMANDS)

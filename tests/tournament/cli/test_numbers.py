@@ -92,6 +92,6 @@ def test_what_is_resumed_is_continued_by_its_own_number(
     async def abort(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("happycity_tournament.cli.run.resume_run", abort)
+    monkeypatch.setattr("happycity_tournament.client.session.resume_run", abort)
     status, _, errors = run("resume", address)
     assert (status, f"; continue with: tournament resume {address}\n" in errors) == (130, True), errors

@@ -61,7 +61,7 @@ def session(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
                 view.update(replace(snapshot, state=progress, missing_bots=missing))
             return end(snapshot)
 
-        monkeypatch.setattr("happycity_tournament.cli.run.play_new", play_new)
+        monkeypatch.setattr("happycity_tournament.client.session.play_new", play_new)
 
     return set_up
 
@@ -174,6 +174,6 @@ def test_a_refusal_leaves_no_empty_folder(
     async def play_new(*_: object, **__: object) -> Snapshot:
         raise ServerError("no server answers")
 
-    monkeypatch.setattr("happycity_tournament.cli.run.play_new", play_new)
+    monkeypatch.setattr("happycity_tournament.client.session.play_new", play_new)
     assert run("run", "--server", "h:1")[::2] == (2, "error: no server answers\n")
     assert list(Path("runs").iterdir()) == []

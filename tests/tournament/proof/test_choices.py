@@ -1,5 +1,7 @@
 """Which program a reference bot is: all that its choices follow from."""
 
+from importlib.machinery import ModuleSpec
+from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 
@@ -8,7 +10,7 @@ import pytest
 import happycity_bots
 import happycity_evaluation
 from happycity_tournament.lineup import BotEntry, Lineup
-from happycity_tournament.proof.choices import programs_of
+from happycity_tournament.proof.commitment import programs_of
 
 LINEUP = Lineup(bots=(BotEntry(name="planner", builtin="planner"),))
 
@@ -23,6 +25,10 @@ def test_a_bot_is_another_program_with_other_sources_or_weights(
         folder = tmp_path / content
         folder.mkdir()
         (folder / name).write_text(content)
-        monkeypatch.setattr(package, "__path__", [str(folder)])
+        changed = ModuleSpec(package.__name__, None, origin=str(folder / "__init__.py"))
+        monkeypatch.setattr(
+            "happycity_tournament.proof.commitment.find_spec",
+            lambda name, changed=changed: changed if name == changed.name else find_spec(name),
+        )
         programs.append(programs_of(LINEUP)["planner"])
     assert programs[0] != programs[1]

@@ -23,8 +23,7 @@ from happycity.hosting.v1beta1 import hosting_service_pb2 as pb
 from happycity_tournament.config import RandomRounds, TournamentConfig
 from happycity_tournament.hosted.submissions import HostedBot, Submissions
 from happycity_tournament.lineup import BotEntry, Lineup
-from happycity_tournament.proof.choices import programs_of
-from happycity_tournament.proof.commitment import Commitment, canonical
+from happycity_tournament.proof.commitment import Commitment, canonical, programs_of
 from happycity_tournament.proof.publication import GAMES_FILE, VerificationError, write_lines
 from happycity_tournament.proof.tournament_proof import RESULT_FILE, publish, verify
 from happycity_tournament.storage.sources import StoreSource

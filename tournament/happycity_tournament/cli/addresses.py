@@ -23,11 +23,11 @@ from pathlib import Path
 
 from rich.console import Console
 
-from happycity import ConfigError
-from happycity.errors import suggestion
+from happycity.errors import ConfigError, suggestion
 from happycity.match import one_line
 from happycity_runtime.commands import is_quiet
-from happycity_runtime.transport import SERVER_VARIABLE, Access, is_unix
+from happycity_runtime.environment import SERVER_VARIABLE
+from happycity_runtime.transport import Access, is_unix
 from happycity_tournament.client.connection import call_server
 from happycity_tournament.client.run_folder import (
     RUN_FILE,

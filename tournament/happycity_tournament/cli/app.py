@@ -9,35 +9,54 @@ from typing import Any, ClassVar
 from happycity_runtime.commands import Commands, LazyCommand, LazyGroup, run_cli
 
 COMMANDS = {
-    "run": LazyCommand("run", "run", "Play a tournament and print its standings."),
-    "sprt": LazyCommand("run", "sprt", "Test whether one bot is stronger than another."),
-    "resume": LazyCommand("run", "resume", "Continue a tournament that was stopped or interrupted."),
-    "list": LazyCommand(
-        "manage", "list_tournaments", "List the runs, or the tournaments of a store or server."
+    "run": LazyCommand("happycity_tournament.cli.run:run", "Play a tournament and print its standings."),
+    "sprt": LazyCommand(
+        "happycity_tournament.cli.run:sprt", "Test whether one bot is stronger than another."
     ),
-    "show": LazyCommand("manage", "show_tournament", "Show a tournament with its ratings."),
-    "stop": LazyCommand("manage", "stop", "Stop a tournament."),
-    "disqualify": LazyCommand("manage", "disqualify", "Take a bot out of a tournament."),
-    "delete": LazyCommand("manage", "delete", "Delete a tournament with all its games."),
-    "games": LazyCommand("list_games", "games", "List games with the ids by which other commands find them."),
-    "rate": LazyCommand("rate", "rate", "Rate bots by all their games."),
-    "compare": LazyCommand("compare", "compare", "Say what a change of a bot gained."),
-    "export": LazyCommand("write_files", "export", "Write games as a table or as records."),
-    "report": LazyCommand("write_files", "report", "Write a report as one HTML file."),
-    "commit": LazyCommand("prove", "commit", "Print the hash of a file's seed and salt."),
+    "resume": LazyCommand(
+        "happycity_tournament.cli.run:resume", "Continue a tournament that was stopped or interrupted."
+    ),
+    "list": LazyCommand(
+        "happycity_tournament.cli.manage:list_tournaments",
+        "List the runs, or the tournaments of a store or server.",
+    ),
+    "show": LazyCommand(
+        "happycity_tournament.cli.manage:show_tournament", "Show a tournament with its ratings."
+    ),
+    "stop": LazyCommand("happycity_tournament.cli.manage:stop", "Stop a tournament."),
+    "disqualify": LazyCommand(
+        "happycity_tournament.cli.manage:disqualify", "Take a bot out of a tournament."
+    ),
+    "delete": LazyCommand(
+        "happycity_tournament.cli.manage:delete", "Delete a tournament with all its games."
+    ),
+    "games": LazyCommand(
+        "happycity_tournament.cli.list_games:games",
+        "List games with the ids by which other commands find them.",
+    ),
+    "rate": LazyCommand("happycity_tournament.cli.rate:rate", "Rate bots by all their games."),
+    "compare": LazyCommand("happycity_tournament.cli.compare:compare", "Say what a change of a bot gained."),
+    "export": LazyCommand(
+        "happycity_tournament.cli.write_files:export", "Write games as a table or as records."
+    ),
+    "report": LazyCommand("happycity_tournament.cli.write_files:report", "Write a report as one HTML file."),
+    "commit": LazyCommand(
+        "happycity_tournament.cli.prove:commit", "Print the hash of a file's seed and salt."
+    ),
     "publish": LazyCommand(
-        "prove", "publish", "Write a finished tournament so that anybody can recompute it."
+        "happycity_tournament.cli.prove:publish",
+        "Write a finished tournament so that anybody can recompute it.",
     ),
     "verify": LazyCommand(
-        "prove", "verify", "Recompute a published tournament, and say what in it is not true."
+        "happycity_tournament.cli.prove:verify",
+        "Recompute a published tournament, and say what in it is not true.",
     ),
 }
 """The commands with what the list of commands says of each: the first sentence of its own help."""
 
 
 class _TournamentCommands(LazyGroup):
-    package = "happycity_tournament.cli"
-    entries = COMMANDS
+    entries: ClassVar = {"Commands": COMMANDS}
 
 
 app = Commands(
@@ -49,10 +68,17 @@ app = Commands(
 
 
 class _BenchmarkCommands(LazyGroup):
-    package = "happycity_tournament.cli"
     entries: ClassVar = {
-        "run": LazyCommand("benchmark", "run", "Measure a bot by a protocol; `run` may be left out."),
-        "verify": LazyCommand("benchmark", "verify", "Recompute a result, and say what in it is not true."),
+        "Commands": {
+            "run": LazyCommand(
+                "happycity_tournament.cli.benchmark:run",
+                "Measure a bot by a protocol; `run` may be left out.",
+            ),
+            "verify": LazyCommand(
+                "happycity_tournament.cli.benchmark:verify",
+                "Recompute a result, and say what in it is not true.",
+            ),
+        }
     }
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:

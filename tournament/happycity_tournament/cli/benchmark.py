@@ -1,5 +1,7 @@
 """`happycity benchmark`: measure a bot by a protocol, and verify such results."""
 
+# ruff: noqa: PLC0415 - help and usage errors do without what a command needs
+
 from __future__ import annotations
 
 import json
@@ -7,33 +9,19 @@ import math
 import shlex
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from happycity import ConfigError
-from happycity.records.record import Json
-from happycity.text.words import plural
 from happycity_runtime.commands import AsJson
-from happycity_tournament.cli.addresses import reading_games
-from happycity_tournament.cli.json import write_json
-from happycity_tournament.cli.prove import PROCESSES
-from happycity_tournament.cli.session_view import SessionView
-from happycity_tournament.cli.tables import number_text
-from happycity_tournament.client.run_folder import RUN_FILE, USAGE_FILE, OwnServer, Run, own_store
-from happycity_tournament.client.session import ProgressView, play_new, resume_run
-from happycity_tournament.lineup import BotEntry, Lineup, bot_entry
-from happycity_tournament.play.snapshot import Snapshot
-from happycity_tournament.proof.benchmark import (
-    BENCHMARK_FILE,
-    CANDIDATE,
-    OPPONENT,
-    Protocol,
-    protocol_named,
-    verify_benchmark,
-    write_benchmark,
-)
-from happycity_tournament.storage.sources import StoreSource
+
+if TYPE_CHECKING:
+    from happycity.records.record import Json
+    from happycity_tournament.client.session import ProgressView
+    from happycity_tournament.lineup import BotEntry
+    from happycity_tournament.play.snapshot import Snapshot
+    from happycity_tournament.proof.benchmark import Protocol
+    from happycity_tournament.storage.sources import StoreSource
 
 
 def run(
@@ -64,6 +52,12 @@ def run(
     It plays against the planner in all other seats, each deal in every seat. The result is benchmark.json in
     the folder, with the games in games.jsonl.gz. After Ctrl-C or a crash, the same command continues.
     """
+    from happycity.errors import ConfigError
+    from happycity_tournament.cli.addresses import reading_games
+    from happycity_tournament.cli.prove import PROCESSES
+    from happycity_tournament.lineup import bot_entry
+    from happycity_tournament.proof.benchmark import BENCHMARK_FILE, protocol_named, write_benchmark
+
     chosen, entry = protocol_named(protocol), bot_entry("--bot", bot)
     deals = chosen.deals if games is None else min(chosen.deals, math.ceil(games / chosen.players))
     folder = out or Path(f"{chosen.name}-{entry.name}")
@@ -93,6 +87,10 @@ def verify(
     All games are replayed by the rules, and all numbers follow from them but the costs. The exit status is 1
     if something was changed.
     """
+    from happycity_tournament.cli.addresses import reading_games
+    from happycity_tournament.cli.prove import PROCESSES
+    from happycity_tournament.proof.benchmark import verify_benchmark
+
     with reading_games():
         result = verify_benchmark(folder, asked=asked, processes=PROCESSES)
     _print(result, as_json=as_json)
@@ -100,6 +98,14 @@ def verify(
 
 def _play(protocol: Protocol, deals: int, folder: Path, entry: BotEntry, *, as_json: bool) -> StoreSource:
     """Play a benchmark in a folder, or what is missing of it, and return its games."""
+    from happycity.errors import ConfigError
+    from happycity_tournament.cli.session_view import SessionView
+    from happycity_tournament.client.run_folder import RUN_FILE, OwnServer, Run, own_store
+    from happycity_tournament.client.session import play_new, resume_run
+    from happycity_tournament.lineup import BotEntry, Lineup
+    from happycity_tournament.proof.benchmark import CANDIDATE, OPPONENT
+    from happycity_tournament.storage.sources import StoreSource
+
     # A process of its own, so that its CPU time is known.
     command = entry.command or f"{shlex.quote(sys.executable)} -m happycity bot {CANDIDATE}={entry.builtin}"
     opponents = (BotEntry(name=name, builtin=OPPONENT) for name in protocol.bots[1:])
@@ -126,12 +132,19 @@ def _play(protocol: Protocol, deals: int, folder: Path, entry: BotEntry, *, as_j
 
 def _cpu_seconds(folder: Path) -> float | None:
     """Return the CPU time of the candidate's processes, None if it isn't known."""
+    from happycity_tournament.client.run_folder import USAGE_FILE
+    from happycity_tournament.proof.benchmark import CANDIDATE
+
     lines = map(json.loads, (folder / USAGE_FILE).read_text(encoding="utf-8").splitlines())
     times = [line["cpu_seconds"] for line in lines if line["bots"] == [CANDIDATE]]
     return None if not times or None in times else sum(times)
 
 
 def _print(result: Json, *, as_json: bool) -> None:
+    from happycity.text.words import plural
+    from happycity_tournament.cli.json import write_json
+    from happycity_tournament.proof.benchmark import protocol_named
+
     if as_json:
         write_json(result)
         return
@@ -154,6 +167,8 @@ def _print(result: Json, *, as_json: bool) -> None:
 
 def _with_margin(figure: Json | None, digits: int) -> str:
     """Return a number with its interval."""
+    from happycity_tournament.cli.tables import number_text
+
     if figure is None:
         return "not known, as every comparison went one way"
     return number_text(figure["value"], figure["margin"], digits)

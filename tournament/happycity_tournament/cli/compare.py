@@ -1,30 +1,26 @@
 """`tournament compare`: say what a change of a bot gained, by games on the same deals."""
 
+# ruff: noqa: PLC0415 - help and usage errors do without what a command needs
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
-from happycity import ConfigError
 from happycity.errors import suggestion
-from happycity.records.record import Json
-from happycity.text.words import plural
 from happycity_runtime.commands import AsJson
-from happycity_tournament.cli.addresses import open_sources, reading_games
-from happycity_tournament.cli.json import write_json
 from happycity_tournament.cli.options import GAMES, TakeOffLuck
-from happycity_tournament.cli.tables import UNKNOWN, number_text, print_lines, table_of
-from happycity_tournament.client.run_folder import Run, run_folders
-from happycity_tournament.games import FinishedGame
-from happycity_tournament.ratings.comparison import BotComparison, Change, PairedDifference, PairedGames
-from happycity_tournament.ratings.statistics import MIN_DEALS
-from happycity_tournament.standings.counted import CountingRules, Uncounted, uncounted_text
-from happycity_tournament.standings.rated_games import games_with_reasons, luck_notes
-from happycity_tournament.storage.sources import Source
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from happycity.records.record import Json
+    from happycity_tournament.games import FinishedGame
+    from happycity_tournament.ratings.comparison import BotComparison, PairedDifference, PairedGames
+    from happycity_tournament.standings.counted import CountingRules
+    from happycity_tournament.storage.sources import Source
 
 
 def compare(
@@ -56,6 +52,15 @@ def compare(
     cancels. Two runs have such games if they were played with the same --seed and bots. Without arguments the
     last two runs are compared.
     """
+    from rich.console import Console
+
+    from happycity_tournament.cli.addresses import open_sources, reading_games
+    from happycity_tournament.cli.json import write_json
+    from happycity_tournament.cli.tables import print_lines
+    from happycity_tournament.ratings.comparison import PairedGames
+    from happycity_tournament.standings.counted import CountingRules, Uncounted
+    from happycity_tournament.standings.rated_games import luck_notes
+
     if after is None:
         latest, *others = _runs_of(bot)
         before, after = before or others[0], latest
@@ -89,6 +94,9 @@ def compare(
 
 def _runs_of(bot: str | None) -> list[str]:
     """Return the folders of the runs that have a bot, None for any, the newest first; two at least."""
+    from happycity.errors import ConfigError
+    from happycity_tournament.client.run_folder import Run, run_folders
+
     names = set((bot or "").split("="))
     runs = [run for run in map(Run.load, run_folders()) if bot is None or names & {*run.lineup.names}]
     if len(runs) < 2:
@@ -98,6 +106,11 @@ def _runs_of(bot: str | None) -> list[str]:
 
 def sentence(comparison: BotComparison, after: str) -> str:
     """Return in words how a bot's results differ in the source `after`."""
+    from happycity.text.words import plural
+    from happycity_tournament.cli.tables import number_text
+    from happycity_tournament.ratings.comparison import Change
+    from happycity_tournament.ratings.statistics import MIN_DEALS
+
     bot, score = comparison.bot, comparison.score
     amount = number_text(abs(score.value), score.margin or 0, 3)
     match comparison.change:
@@ -116,11 +129,16 @@ def sentence(comparison: BotComparison, after: str) -> str:
 
 
 def _games(source: Source, rules: CountingRules) -> Iterator[FinishedGame]:
+    from happycity_tournament.standings.rated_games import games_with_reasons
+
     return (game for game, _, reason in games_with_reasons(source, rules) if reason is None)
 
 
 def _check(games: PairedGames, names: Sequence[str], *, bot: str) -> None:
     """Refuse sources without a pair, and a bot that is in none."""
+    from happycity.errors import ConfigError
+    from happycity.text.words import plural
+
     for name, known in zip(names, games.bots, strict=True):
         if bot and bot not in known:
             raise ConfigError(f"--bot: {bot!r} plays in no game of {name}; {suggestion(bot, sorted(known))}")
@@ -137,6 +155,8 @@ def _check(games: PairedGames, names: Sequence[str], *, bot: str) -> None:
 
 
 def _table(comparisons: Sequence[BotComparison]) -> Table:
+    from happycity_tournament.cli.tables import table_of
+
     columns: dict[str, Callable[[BotComparison], str]] = {
         "bot": lambda each: each.bot,
         "score before": lambda each: f"{each.score_before:.3f}",
@@ -149,10 +169,15 @@ def _table(comparisons: Sequence[BotComparison]) -> Table:
 
 
 def _difference(difference: PairedDifference | None, digits: int) -> str:
+    from happycity_tournament.cli.tables import UNKNOWN, number_text
+
     return UNKNOWN if difference is None else number_text(*difference, digits, sign="+")
 
 
 def _facts(games: PairedGames, names: Sequence[str], rules: Sequence[CountingRules]) -> Iterator[str]:
+    from happycity.text.words import plural
+    from happycity_tournament.standings.counted import uncounted_text
+
     pairs = f"{plural(games.pairs, 'pair')} of games on {plural(games.deals, 'deal')}"
     yield f"{pairs}, with the same cards, seats and opponents"
     for name, unpaired, rule in zip(names, games.unpaired, rules, strict=True):

@@ -1,5 +1,7 @@
 """`tournament games`: choose games, and list them."""
 
+# ruff: noqa: PLC0415 - help and usage errors do without what a command needs
+
 from __future__ import annotations
 
 import heapq
@@ -7,25 +9,22 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich import box
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
-from happycity import ConfigError
-from happycity.errors import FieldError, suggestion
-from happycity.match import SeatResult
-from happycity.records.record import Json
+from happycity.errors import ConfigError, FieldError, suggestion
 from happycity_runtime.commands import AsJson
-from happycity_tournament.cli.addresses import open_sources
-from happycity_tournament.cli.json import moment, write_json
 from happycity_tournament.cli.options import Source as Games
-from happycity_tournament.cli.tables import print_lines
-from happycity_tournament.games import FinishedGame
-from happycity_tournament.storage.sources import Source
+
+if TYPE_CHECKING:
+    from rich.table import Table
+    from rich.text import Text
+
+    from happycity.match import SeatResult
+    from happycity.records.record import Json
+    from happycity_tournament.games import FinishedGame
+    from happycity_tournament.storage.sources import Source
 
 GAMES_LISTED = 20
 """Games that a list has unless a limit is given."""
@@ -130,6 +129,9 @@ def games(
     Each line has a game's id, its deal as round.table, and by seat the bots with their places and points, or
     how they forfeited. Games of the same deal have the same cards.
     """
+    from happycity_tournament.cli.addresses import open_sources
+    from happycity_tournament.cli.json import write_json
+
     choice = GameFilter(bot=bot, lost=lost, forfeits=forfeits, worst=worst, limit=limit)
     with open_sources([address], with_luck=luck) as (source,):
         chosen, more = choice.of(source)
@@ -142,6 +144,10 @@ def games(
 
 
 def _print(games: Sequence[FinishedGame], choice: GameFilter, *, more: bool, source: Source) -> None:
+    from rich.console import Console
+
+    from happycity_tournament.cli.tables import print_lines
+
     console = Console()
     if not games:
         print_lines(console, "no game of that kind" if choice.lost or choice.forfeits else "no games")
@@ -156,6 +162,8 @@ def _print(games: Sequence[FinishedGame], choice: GameFilter, *, more: bool, sou
 
 def listed_game_json(game: FinishedGame) -> Json:
     """Return a game as an entry of a list; seats are counted from 0, and what isn't known is null."""
+    from happycity_tournament.cli.json import moment
+
     number, table, rotation = game.position or (None, None, None)
     return {
         "game": game.match_id,
@@ -183,6 +191,9 @@ def listed_game_json(game: FinishedGame) -> Json:
 
 def games_table(games: Sequence[FinishedGame], *, width: int) -> Table:
     """Return games as a table: a line for each, which fits the width if that is 80 columns or more."""
+    from rich import box
+    from rich.table import Table
+
     tournaments = {game.tournament_id for game in games}
     has_deals = any(game.deal_label for game in games)
     columns = ["game", *(["tournament"] if len(tournaments) > 1 else []), *(["deal"] if has_deals else [])]
@@ -211,6 +222,8 @@ def _leading_cells(game: FinishedGame, columns: Iterable[str]) -> list[str]:
 
 def _seat_cells(game: FinishedGame, room: int) -> Iterator[Text]:
     """Yield place, name and points of each seat, or how it was forfeited; long names are cut."""
+    from rich.text import Text
+
     for bot, seat, luck in zip(game.bots, game.seats, _luck(game), strict=True):
         end = seat.ending.word if seat.forfeited else str(seat.points)
         end += f" {luck:+.1f}" if luck is not None else ""

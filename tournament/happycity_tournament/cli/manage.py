@@ -1,38 +1,27 @@
 """`tournament list`, `show`, `stop`, `disqualify` and `delete`: look at tournaments, and end them."""
 
+# ruff: noqa: PLC0415 - help and usage errors do without what a command needs
+
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import aclosing, contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 
-from happycity import HappyCityError
-from happycity.records.record import Json
-from happycity.text.words import plural
 from happycity_runtime.commands import AsJson, remark
-from happycity_runtime.transport import SERVER_VARIABLE
-from happycity_tournament.cli.addresses import Location, find_tournament, location_at
-from happycity_tournament.cli.console import (
-    print_facts,
-    print_result,
-    progress_line,
-    runs_table,
-    tournaments_table,
-)
-from happycity_tournament.cli.json import listed_json, result_json, write_json
+from happycity_runtime.environment import SERVER_VARIABLE
 from happycity_tournament.cli.options import Address
-from happycity_tournament.cli.tables import print_lines
-from happycity_tournament.client.connection import Connection, call_server
-from happycity_tournament.client.run_folder import RemoteServer, Run, run_folders
-from happycity_tournament.config import STOP_SECONDS, TournamentState
-from happycity_tournament.play.progress import UNFINISHED, disqualify_stored
-from happycity_tournament.play.snapshot import Snapshot, listed, load_snapshot, stored_snapshot
-from happycity_tournament.storage.store import Store
+
+if TYPE_CHECKING:
+    from happycity.records.record import Json
+    from happycity_tournament.cli.addresses import Location
+    from happycity_tournament.client.connection import Connection
+    from happycity_tournament.play.snapshot import Snapshot
+    from happycity_tournament.storage.store import Store
 
 
 def list_tournaments(
@@ -51,12 +40,14 @@ def list_tournaments(
     The newest one comes first.
     """
     if address is None and not os.environ.get(SERVER_VARIABLE):
-        rows = [(str(folder), *_run(folder)) for folder in run_folders()]
-        if as_json:
-            write_json([{"run": folder, **_run_json(snapshot, bots)} for folder, snapshot, bots in rows])
-        else:
-            Console().print(runs_table(rows) if rows else "no runs")
+        _list_runs(as_json=as_json)
         return
+    from rich.console import Console
+
+    from happycity_tournament.cli.addresses import location_at
+    from happycity_tournament.cli.console import tournaments_table
+    from happycity_tournament.cli.json import listed_json, write_json
+
     snapshots = _snapshots(location_at(address))
     if as_json:
         write_json(list(map(listed_json, snapshots)))
@@ -73,6 +64,16 @@ def show_tournament(
 
     The output has its settings, its progress, and the final ratings by the games so far.
     """
+    from rich.console import Console
+
+    from happycity_tournament.cli.addresses import find_tournament
+    from happycity_tournament.cli.console import print_facts, print_result
+    from happycity_tournament.cli.json import result_json, write_json
+    from happycity_tournament.client.connection import call_server
+    from happycity_tournament.client.run_folder import RemoteServer
+    from happycity_tournament.play.snapshot import load_snapshot
+    from happycity_tournament.storage.store import Store
+
     found = find_tournament(address)
     if isinstance(found.at, RemoteServer):
         snapshot = call_server(found.at, lambda connection: connection.standings(found.tournament_id))
@@ -93,6 +94,13 @@ def stop(address: Address = None, *, as_json: AsJson = False) -> None:
 
     Running games that end within 3 s count, the others are played again when the tournament is resumed.
     """
+    from happycity_tournament.cli.addresses import find_tournament
+    from happycity_tournament.client.connection import call_server
+    from happycity_tournament.client.run_folder import RemoteServer
+    from happycity_tournament.config import STOP_SECONDS, TournamentState
+    from happycity_tournament.play.progress import UNFINISHED
+    from happycity_tournament.play.snapshot import stored_snapshot
+
     found = find_tournament(address)
     remark(f"stopping: running games are finished in at most {STOP_SECONDS:g} s")
     if isinstance(found.at, RemoteServer):
@@ -118,6 +126,12 @@ def disqualify(
     Its seats in games that run or are still to come are forfeited, and these games are not rated; the games
     that it has played count.
     """
+    from happycity_tournament.cli.addresses import find_tournament
+    from happycity_tournament.client.connection import call_server
+    from happycity_tournament.client.run_folder import RemoteServer
+    from happycity_tournament.play.progress import disqualify_stored
+    from happycity_tournament.play.snapshot import stored_snapshot
+
     found = find_tournament(address)
     if isinstance(found.at, RemoteServer):
         snapshot = call_server(found.at, lambda connection: connection.disqualify(found.tournament_id, bot))
@@ -142,6 +156,12 @@ def delete(
     The tournament must be stopped or finished. If it is named by its run's folder, the files that the run
     made are deleted as well.
     """
+    from happycity.text.words import plural
+    from happycity_tournament.cli.addresses import find_tournament
+    from happycity_tournament.client.connection import call_server
+    from happycity_tournament.client.run_folder import RemoteServer
+    from happycity_tournament.play.snapshot import stored_snapshot
+
     found = find_tournament(address, only=True)
     if isinstance(found.at, RemoteServer):
         games = call_server(found.at, lambda connection: connection.delete(found.tournament_id))
@@ -166,6 +186,8 @@ async def _stopped(connection: Connection, tournament_id: int) -> Snapshot:
 @contextmanager
 def _claimed(url: str) -> Iterator[Store]:
     """Give a store for writing; it has to be there, and no server can use it meanwhile."""
+    from happycity_tournament.storage.store import Store
+
     Store.existing(url).close()
     with Store.create(url) as store:
         store.claim()
@@ -173,6 +195,12 @@ def _claimed(url: str) -> Iterator[Store]:
 
 
 def _print_listed(snapshot: Snapshot, *, as_json: bool) -> None:
+    from rich.console import Console
+
+    from happycity_tournament.cli.console import progress_line
+    from happycity_tournament.cli.json import listed_json, write_json
+    from happycity_tournament.cli.tables import print_lines
+
     if as_json:
         write_json(listed_json(snapshot))
     else:
@@ -181,6 +209,11 @@ def _print_listed(snapshot: Snapshot, *, as_json: bool) -> None:
 
 def _snapshots(location: Location) -> list[Snapshot]:
     """Return all tournaments of a store or server without their standings, newest first."""
+    from happycity_tournament.client.connection import call_server
+    from happycity_tournament.client.run_folder import RemoteServer
+    from happycity_tournament.play.snapshot import listed
+    from happycity_tournament.storage.store import Store
+
     if isinstance(location.at, RemoteServer):
         return call_server(location.at, lambda connection: connection.tournaments())
     with Store.existing(location.at) as store:
@@ -190,8 +223,32 @@ def _snapshots(location: Location) -> list[Snapshot]:
         ]
 
 
+def _list_runs(*, as_json: bool) -> None:
+    from happycity_tournament.client.run_folder import run_folders
+
+    folders = run_folders()
+    if not folders and not as_json:
+        typer.echo("no runs")
+        return
+    from rich.console import Console
+
+    from happycity_tournament.cli.console import runs_table
+    from happycity_tournament.cli.json import write_json
+
+    rows = [(str(folder), *_run(folder)) for folder in folders]
+    if as_json:
+        write_json([{"run": folder, **_run_json(snapshot, bots)} for folder, snapshot, bots in rows])
+    else:
+        Console().print(runs_table(rows))
+
+
 def _run(folder: Path) -> tuple[Snapshot | str, Sequence[str]]:
     """Return the tournament of a run, or a text if its store can't be read here, and the run's bots."""
+    from happycity.errors import HappyCityError
+    from happycity_tournament.client.run_folder import RemoteServer, Run
+    from happycity_tournament.play.snapshot import stored_snapshot
+    from happycity_tournament.storage.store import Store
+
     bots: Sequence[str] = ()
     try:
         run = Run.load(folder)
@@ -205,6 +262,9 @@ def _run(folder: Path) -> tuple[Snapshot | str, Sequence[str]]:
 
 
 def _run_json(snapshot: Snapshot | str, bots: Sequence[str]) -> Json:
+    from happycity_tournament.cli.json import listed_json
+    from happycity_tournament.play.snapshot import Snapshot
+
     if isinstance(snapshot, Snapshot):
         return listed_json(snapshot)
     return {"tournament": None, "state": None, "bots": list(bots), "remarks": [snapshot]}

@@ -1,29 +1,21 @@
 """`tournament commit`, `publish` and `verify`: results that anybody can recompute."""
 
+# ruff: noqa: PLC0415 - help and usage errors do without what a command needs
+
 from __future__ import annotations
 
 import os
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from happycity import ConfigError
-from happycity.hosting.v1beta1.hosting_service_pb2 import SubmitRequest
-from happycity.ladder.v1beta1.ladder_service_pb2 import ActKind
-from happycity.records.record import Json
-from happycity.text.words import plural
-from happycity.wire.enums import enum_word
-from happycity.wire.moments import unix_of
-from happycity_runtime.settings import load
-from happycity_tournament.cli.addresses import find_run, open_sources, reading_games, with_tournament
-from happycity_tournament.cli.settings import RunSettings
-from happycity_tournament.client.connection import Connection, call_server
-from happycity_tournament.client.run_folder import RemoteServer, Run
-from happycity_tournament.proof.commitment import Commitment
-from happycity_tournament.proof.tournament_proof import publish as publish_games
-from happycity_tournament.proof.tournament_proof import verify as verify_games
+if TYPE_CHECKING:
+    from happycity.hosting.v1beta1.hosting_service_pb2 import SubmitRequest
+    from happycity.records.record import Json
+    from happycity_tournament.client.run_folder import Run
+    from happycity_tournament.proof.commitment import Commitment
 
 PROCESSES = min(4, os.cpu_count() or 1)
 """How many replay games."""
@@ -39,6 +31,11 @@ def commit(
 
     It is to be published before a beacon is drawn.
     """
+    from happycity.errors import ConfigError
+    from happycity_runtime.settings import load
+    from happycity_tournament.cli.settings import RunSettings
+    from happycity_tournament.proof.commitment import Commitment
+
     settings = load(RunSettings, {}, file=file)
     if settings.seed is None or settings.salt is None:
         raise ConfigError(f"{file}: it needs both seed and salt to commit to")
@@ -62,6 +59,11 @@ def publish(
     The folder has all games, the commitment, its seed and salt, the ratings and the table, and what
     organisers of a ladder on the same server did to its bots.
     """
+    from happycity.errors import ConfigError
+    from happycity_tournament.cli.addresses import find_run, open_sources, reading_games, with_tournament
+    from happycity_tournament.proof.commitment import Commitment
+    from happycity_tournament.proof.tournament_proof import publish as publish_games
+
     run = find_run(address)
     if run is None:
         raise ConfigError(f"RUN: {address} is not the folder of a run, which has the commitment")
@@ -77,6 +79,10 @@ def publish(
 
 def _submissions(run: Run, commitment: Commitment, bots: str) -> dict[str, list[SubmitRequest]]:
     """Return the submissions of hosted bots, named with commas, from the server that hosts them."""
+    from happycity.errors import ConfigError
+    from happycity_tournament.client.connection import Connection, call_server
+    from happycity_tournament.client.run_folder import RemoteServer
+
     hosted, found = commitment.deals.hosted_bots, {}
     for bot in filter(None, map(str.strip, bots.split(","))):
         if bot not in hosted or not isinstance(run.venue, RemoteServer):
@@ -87,6 +93,12 @@ def _submissions(run: Run, commitment: Commitment, bots: str) -> dict[str, list[
 
 def _acts(run: Run, commitment: Commitment) -> list[Json]:
     """Return what organisers of the server did to the bots of a run; its own server keeps no ladder."""
+    from happycity.ladder.v1beta1.ladder_service_pb2 import ActKind
+    from happycity.wire.enums import enum_word
+    from happycity.wire.moments import unix_of
+    from happycity_tournament.client.connection import call_server
+    from happycity_tournament.client.run_folder import RemoteServer
+
     if not isinstance(run.venue, RemoteServer):
         return []
     acts = call_server(run.venue, lambda connection: connection.acts())
@@ -120,6 +132,9 @@ def verify(
     started, and in the sandbox the hosted bots whose files are there, choose their moves again in N games
     drawn by chance.
     """
+    from happycity_tournament.cli.addresses import reading_games
+    from happycity_tournament.proof.tournament_proof import verify as verify_games
+
     with reading_games():
         results = verify_games(folder, processes=PROCESSES, noted=noted, sample=sample)
     print_verified(results, noted)
@@ -135,6 +150,8 @@ def print_published(results: Json) -> None:
 
 def print_verified(results: Json, noted: str | None) -> None:
     """Print what was verified without an error, and say in one sentence what that shows."""
+    from happycity.text.words import plural
+
     print_published(results)
     hint = "but no hash was compared: --noted HASH shows that it is what was announced before"
     games, compared = plural(results["games"], "game"), "and the noted hash is its own" if noted else hint

@@ -1,32 +1,24 @@
 """`tournament rate`: rate bots by all games of some sources."""
 
+# ruff: noqa: PLC0415 - help and usage errors do without what a command needs
+
 from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 
-from happycity import ConfigError
 from happycity.errors import suggestion
-from happycity.match import one_line
-from happycity.records.record import Json
-from happycity.text.words import plural
 from happycity_runtime.commands import AsJson
-from happycity_tournament.cli.addresses import open_sources, reading_games
-from happycity_tournament.cli.console import print_ratings
-from happycity_tournament.cli.json import model_json, ratings_json, write_json
 from happycity_tournament.cli.options import GAMES, TakeOffLuck
-from happycity_tournament.cli.tables import print_lines
-from happycity_tournament.config import MEAN_ELO, check_elo
-from happycity_tournament.ratings.checks import check_model
-from happycity_tournament.ratings.estimate import estimate_of
-from happycity_tournament.ratings.results import Ratings
-from happycity_tournament.standings.counted import Uncounted, uncounted_text
-from happycity_tournament.standings.rated_games import RatedGames, load_for_rating, rate_games
-from happycity_tournament.storage.sources import SourceError
+from happycity_tournament.config import MEAN_ELO
+
+if TYPE_CHECKING:
+    from happycity.records.record import Json
+    from happycity_tournament.ratings.results import Ratings
+    from happycity_tournament.standings.rated_games import RatedGames
 
 
 def rate(
@@ -60,6 +52,21 @@ def rate(
     The ratings are computed like the final ratings of a tournament. Copies of a game count once; games with
     a disqualified bot are left out. Checks say where the games contradict the model of the ratings.
     """
+    from rich.console import Console
+
+    from happycity.errors import ConfigError
+    from happycity.text.words import plural
+    from happycity_tournament.cli.addresses import open_sources, reading_games
+    from happycity_tournament.cli.console import print_ratings
+    from happycity_tournament.cli.json import model_json, ratings_json, write_json
+    from happycity_tournament.cli.tables import print_lines
+    from happycity_tournament.config import check_elo
+    from happycity_tournament.ratings.checks import check_model
+    from happycity_tournament.ratings.estimate import estimate_of
+    from happycity_tournament.standings.counted import uncounted_text
+    from happycity_tournament.standings.rated_games import load_for_rating, rate_games
+    from happycity_tournament.storage.sources import SourceError
+
     check_elo("--anchor-elo", anchor_elo)
     new_names = _renamed(renamed or ())
     with open_sources(addresses or [None], with_luck=luck_adjusted) as sources:
@@ -99,6 +106,8 @@ def rate(
 
 
 def _counts_json(loaded: RatedGames) -> Json:
+    from happycity_tournament.standings.counted import Uncounted
+
     return {
         "games": loaded.count,
         "copies": loaded.copies,
@@ -118,6 +127,9 @@ def _differences_json(ratings: Ratings) -> list[Json]:
 
 def _renamed(texts: Sequence[str]) -> dict[str, str]:
     """Read `--rename OLD=NEW`, or raise a ConfigError."""
+    from happycity.errors import ConfigError
+    from happycity.match import one_line
+
     renamed: dict[str, str] = {}
     for text in texts:
         old, _, new = text.partition("=")

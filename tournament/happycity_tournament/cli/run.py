@@ -1,45 +1,28 @@
 """`tournament run`, `sprt` and `resume`: play a tournament, show its progress, and print the result."""
 
+# ruff: noqa: PLC0415 - help and usage errors do without what a command needs
+
 from __future__ import annotations
 
 import secrets
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from happycity import ConfigError
 from happycity.errors import fields_named
 from happycity.match import DEFAULT_LINEUP
 from happycity_runtime.commands import AsJson, remark
-from happycity_runtime.settings import flags_of, load
+from happycity_runtime.settings import flags_of
 from happycity_tournament.cli.options import BASICS, Address
-from happycity_tournament.cli.session_view import SessionView
-from happycity_tournament.cli.settings import (
-    FILE_ONLY,
-    FLAGS,
-    PlaySettings,
-    RunSettings,
-    SprtSettings,
-    example,
-)
-from happycity_tournament.client.connection import call_server
-from happycity_tournament.client.run_folder import (
-    OwnServer,
-    RemoteServer,
-    Run,
-    ServerChoice,
-    discarded_unless_begun,
-    new_folder,
-    own_store,
-)
-from happycity_tournament.client.session import default_workers, play_new, resume_run
-from happycity_tournament.config import TournamentConfig
-from happycity_tournament.lineup import BotEntry, Lineup, bot_entries, bot_entry
-from happycity_tournament.proof.choices import programs_of
-from happycity_tournament.proof.commitment import Commitment
-from happycity_tournament.schedule import schedule_of
+from happycity_tournament.cli.settings import FILE_ONLY, RunSettings, SprtSettings
+
+if TYPE_CHECKING:
+    from happycity_tournament.cli.settings import PlaySettings
+    from happycity_tournament.client.run_folder import ServerChoice
+    from happycity_tournament.config import TournamentConfig
+    from happycity_tournament.lineup import BotEntry
 
 File = Annotated[
     Path | None,
@@ -96,6 +79,11 @@ def run(
     ends. The store and the output of server and bots are in a new folder under runs/. Ctrl-C stops it in a
     few seconds; `tournament resume` continues it.
     """
+    from happycity.errors import ConfigError
+    from happycity_runtime.settings import load
+    from happycity_tournament.cli.settings import example
+    from happycity_tournament.lineup import bot_entries
+
     if write_example:
         typer.echo(example(), nl=False)
         return
@@ -124,6 +112,9 @@ def sprt(*, file: File = None, as_json: AsJson = False, **flags: object) -> None
     candidate is elo0 stronger, and H1, it is elo1 stronger. The exit status is 3 without a decision after
     the maximum number of blocks.
     """
+    from happycity_runtime.settings import load
+    from happycity_tournament.lineup import bot_entry
+
     settings = load(SprtSettings, flags, file=file)
     with fields_named(_flag_of):
         bots = bot_entry("--candidate", settings.candidate), bot_entry("--base", settings.base)
@@ -132,6 +123,8 @@ def sprt(*, file: File = None, as_json: AsJson = False, **flags: object) -> None
 
 def _flag_of(key: str) -> str:
     """Return the flag of a setting, as people know it."""
+    from happycity_tournament.cli.settings import FLAGS
+
     return f"--{key.replace('_', '-')}" if key in FLAGS else key
 
 
@@ -139,6 +132,21 @@ def play(
     config: TournamentConfig, bots: tuple[BotEntry, ...], settings: PlaySettings, *, as_json: bool
 ) -> None:
     """Play a new tournament; what can be checked is checked before it is started."""
+    from happycity.errors import ConfigError
+    from happycity_tournament.cli.session_view import SessionView
+    from happycity_tournament.client.connection import call_server
+    from happycity_tournament.client.run_folder import (
+        OwnServer,
+        RemoteServer,
+        discarded_unless_begun,
+        new_folder,
+        own_store,
+    )
+    from happycity_tournament.client.session import default_workers, play_new
+    from happycity_tournament.lineup import Lineup
+    from happycity_tournament.proof.commitment import Commitment, programs_of
+    from happycity_tournament.schedule import schedule_of
+
     lineup = Lineup(bots=bots, processes=settings.processes, restarts=settings.restarts)
     lineup.check()
     venue: ServerChoice | None = None
@@ -185,9 +193,15 @@ def resume(address: Address = None, *, as_json: AsJson = False) -> None:
     Only the missing games are played. The folder of a run says which server and bots to start; on a running
     server the bots have to connect by themselves.
     """
+    from happycity.errors import ConfigError
+
     # A new run needs no database in this process.
-    from happycity_tournament.cli.addresses import find_run, find_tournament, location_at  # noqa: PLC0415
-    from happycity_tournament.storage.store import Store  # noqa: PLC0415
+    from happycity_tournament.cli.addresses import find_run, find_tournament, location_at
+    from happycity_tournament.cli.session_view import SessionView
+    from happycity_tournament.client.run_folder import OwnServer, RemoteServer, Run
+    from happycity_tournament.client.session import resume_run
+    from happycity_tournament.lineup import Lineup
+    from happycity_tournament.storage.store import Store
 
     run = find_run(address)
     if run is not None:

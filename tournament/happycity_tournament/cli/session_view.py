@@ -12,8 +12,8 @@ from typing import Any
 import typer
 from rich.console import Console
 
-from happycity import HappyCityError
 from happycity.compiled import is_compiled
+from happycity.errors import HappyCityError
 from happycity_runtime import event_loop
 from happycity_runtime.commands import is_quiet, os_problem, remark
 from happycity_tournament.cli.console import print_result

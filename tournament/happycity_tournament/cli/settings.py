@@ -16,8 +16,9 @@ from pydantic.fields import FieldInfo
 from happycity import Config, ConfigError, FailurePolicy, Fallback, Mode, Scoring, TimeControl
 from happycity.match import DEFAULT_LINEUP
 from happycity.rules.deals import MAX_PLAYERS, MAX_SEED, MIN_PLAYERS
-from happycity_runtime.settings import CommandSettings, detail, setting
-from happycity_runtime.transport import SERVER_VARIABLE, Target
+from happycity_runtime.environment import SERVER_VARIABLE
+from happycity_runtime.settings import CommandSettings, description, detail, setting
+from happycity_runtime.transport import Target
 from happycity_tournament.cli.options import BASICS
 from happycity_tournament.config import (
     DEFAULT_CONCURRENCY,
@@ -376,7 +377,7 @@ def example() -> str:
 
 
 def _explained(key: str, field: FieldInfo) -> str:
-    text = " ".join((field.description or "").split()).replace("--", "")
+    text = description(RunSettings, key).replace("--", "")
     value = field.default if detail(field, "example") is None else detail(field, "example")
     absent = f" Default: {detail(field, 'absent')}." if detail(field, "absent") else ""
     options = [str(other.value) for other in type(value)] if isinstance(value, Enum) else []

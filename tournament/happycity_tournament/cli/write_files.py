@@ -1,28 +1,22 @@
 """`tournament export` and `tournament report`: write games, and what they say, to files."""
 
+# ruff: noqa: PLC0415 - help and usage errors do without what a command needs
+
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from happycity.text.words import plural
 from happycity_runtime.commands import check_output, remark, until_output_closes
-from happycity_tournament.cli.addresses import (
-    find_run,
-    open_sources,
-    reading_games,
-    refuse_overwriting,
-    with_tournament,
-)
 from happycity_tournament.cli.options import Source as Games
 from happycity_tournament.cli.options import TakeOffLuck
-from happycity_tournament.report.export import export_games
-from happycity_tournament.report.report import write_report
-from happycity_tournament.storage.sources import Source
+
+if TYPE_CHECKING:
+    from happycity_tournament.storage.sources import Source
 
 
 def export(
@@ -40,6 +34,10 @@ def export(
 
     A table (csv, jsonl) has a row for each seat of each game.
     """
+    from happycity.text.words import plural
+    from happycity_tournament.cli.addresses import open_sources, reading_games, refuse_overwriting
+    from happycity_tournament.report.export import export_games
+
     with until_output_closes(), open_sources([address]) as (source,):
         refuse_overwriting(source, out)
         check_output("--out", out)
@@ -60,6 +58,10 @@ def report(
 
     The report is about one tournament, or about all games of a source without tournaments.
     """
+    from happycity.text.words import plural
+    from happycity_tournament.cli.addresses import find_run, reading_games, refuse_overwriting
+    from happycity_tournament.report.report import write_report
+
     with until_output_closes(), _one_tournament(address, with_luck=luck_adjusted) as source:
         refuse_overwriting(source, out)
         check_output("--out", out)
@@ -77,6 +79,8 @@ def report(
 @contextmanager
 def _one_tournament(address: str | None, *, with_luck: bool) -> Iterator[Source]:
     """Open the games of a tournament, by default the latest one of a store, or of a source without any."""
+    from happycity_tournament.cli.addresses import open_sources, with_tournament
+
     with open_sources([address], with_luck=with_luck) as (source,):
         if len(source.tournaments()) <= 1:
             yield source

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
-from happycity import HappyCityError
+from happycity.errors import HappyCityError
 from happycity_runtime.child import (
     Child,
     child_environment,

@@ -18,9 +18,10 @@ from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from happycity import ConfigError, HappyCityError
+from happycity.errors import ConfigError, HappyCityError
+from happycity_runtime.environment import SERVER_VARIABLE
 from happycity_runtime.files import replacing
-from happycity_runtime.transport import DEFAULT_ADDRESS, SERVER_VARIABLE, Access, Target
+from happycity_runtime.transport import DEFAULT_ADDRESS, Access, Target
 from happycity_tournament.lineup import Lineup
 
 RUNS = Path("runs")
@@ -110,7 +111,7 @@ ServerChoice = OwnServer | RemoteServer
 class _Content(BaseModel):
     """The file of a run; neither a token nor a password is in it."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", defer_build=True)
 
     format: Literal["happycity-run/1"] = "happycity-run/1"
     tournament: int

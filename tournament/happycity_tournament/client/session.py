@@ -15,13 +15,13 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from happycity import HappyCityError
+from happycity.errors import HappyCityError
 from happycity.text.words import plural
 from happycity_runtime.child import describe_status
 from happycity_runtime.commands import remark
 from happycity_runtime.event_loop import end_tasks, on_stop_signal
 from happycity_runtime.files import private_files
-from happycity_runtime.program import missing_packages
+from happycity_runtime.installation import missing_packages
 from happycity_runtime.tokens import Role
 from happycity_runtime.transport import Access
 from happycity_tournament.client.connection import (

@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
-from happycity import ConfigError
-from happycity.errors import FieldError
+from happycity.errors import ConfigError, FieldError
 from happycity.match import one_line
 from happycity_runtime.child import ChildError, split_command
 from happycity_runtime.files import replacing

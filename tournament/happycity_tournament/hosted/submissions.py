@@ -25,7 +25,7 @@ from typing import IO, Any
 from google.protobuf.json_format import MessageToJson, Parse, ParseError
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from happycity import ConfigError
+from happycity.errors import ConfigError
 from happycity.hosting.v1beta1 import hosting_service_pb2 as pb
 from happycity.match import one_line
 from happycity_runtime.files import replacing

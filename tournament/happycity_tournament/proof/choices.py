@@ -6,11 +6,9 @@ import asyncio
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import pairwise
-from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import happycity_bots
-import happycity_evaluation
 from happycity import ConfigError, Ending, Game, Move, ReplayError
 from happycity.records.record import Json
 from happycity.records.replay import config_of, deal_of, endings_of, incidents_of
@@ -18,8 +16,7 @@ from happycity_check.asked_bot import BotFailedError, asked_bot
 from happycity_check.recorded_match import RecordedMatch
 from happycity_client import Bot, Decision, GameStarted
 from happycity_runtime.child import Child
-from happycity_tournament.lineup import Lineup
-from happycity_tournament.proof.commitment import digest_of, sources_digest
+from happycity_tournament.proof.commitment import bots_digest
 
 ANSWER_SECONDS = 120.0
 """How long a hosted bot may take to start, and to choose a move, when it is asked again."""
@@ -27,20 +24,10 @@ HostedCommand = Callable[[str], Sequence[str]]
 """Returns what runs a hosted bot in the sandbox, by the name of a folder for what it prints."""
 
 
-def _bots_digest() -> str:
-    packages = (happycity_bots, happycity_evaluation)
-    return digest_of([sources_digest(Path(package.__path__[0])) for package in packages])
-
-
-def programs_of(lineup: Lineup) -> dict[str, str]:
-    """Return by name what the reference bots of a run are: `planner DIGEST`, that of all their sources."""
-    return {name: f"{builtin} {_bots_digest()}" for name, builtin in lineup.reference_bots}
-
-
 def check_programs(programs: Mapping[str, str]) -> dict[str, str]:
     """Return the reference bots of programs, by name; ConfigError for another version."""
     for name, program in programs.items():
-        if program.partition(" ")[2] != _bots_digest():
+        if program.partition(" ")[2] != bots_digest():
             raise ConfigError(f"--sample: {name} was played by another version of this project; leave it out")
     return {name: program.partition(" ")[0] for name, program in programs.items()}
 

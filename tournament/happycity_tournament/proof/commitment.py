@@ -7,14 +7,15 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Self
 
 import happycity.rules
-from happycity import ConfigError
-from happycity.errors import FieldError
+from happycity.errors import ConfigError, FieldError
 from happycity_runtime.files import replacing
 from happycity_tournament.config import COMMITMENT_FILE, TournamentConfig
+from happycity_tournament.lineup import Lineup
 
 MAX_TEXT = 256
 """Maximum number of characters of a salt or beacon."""
@@ -50,6 +51,17 @@ def engine_digest() -> str:
     return sources_digest(Path(happycity.rules.__file__).parent)
 
 
+def bots_digest() -> str:
+    """Return the digest of the reference bots and of their evaluation, neither of which is imported."""
+    found = map(find_spec, ("happycity_bots", "happycity_evaluation"))
+    return digest_of([sources_digest(Path(spec.origin).parent) for spec in found if spec and spec.origin])
+
+
+def programs_of(lineup: Lineup) -> dict[str, str]:
+    """Return by name what the reference bots of a run are: `planner DIGEST`, that of all their sources."""
+    return {name: f"{builtin} {bots_digest()}" for name, builtin in lineup.reference_bots}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Commitment:
     """The secret of a tournament or of a season of a ladder, and what is committed to with it."""
@@ -63,7 +75,7 @@ class Commitment:
     beacon: str | None = None
     """Public randomness that was drawn after the hash of seed and salt was published."""
     programs: Mapping[str, str] = field(default_factory=dict)
-    """By name of a bot that the organiser starts: what it is, as of `happycity_tournament.proof.choices`."""
+    """By name of a bot that the organiser starts: what it is, as of `programs_of`."""
     engine: str = field(default_factory=engine_digest)
     """The digest of engine and rules."""
 

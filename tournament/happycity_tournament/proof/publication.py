@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from happycity import ConfigError, HappyCityError, ReplayError
+from happycity.errors import ConfigError, HappyCityError, ReplayError
 from happycity.match import one_line
 from happycity.records.record import Json, loads
 from happycity.wire.moments import LATEST

@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 
 from google.protobuf.json_format import MessageToJson, Parse, ParseError
 
-from happycity import ConfigError, ReplayError
+from happycity.errors import ConfigError, ReplayError
 from happycity.hosting.v1beta1.hosting_service_pb2 import SubmitRequest
 from happycity.match import one_line
 from happycity.records.record import Json

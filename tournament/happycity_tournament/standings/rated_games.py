@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import chain, groupby
 from typing import TYPE_CHECKING
 
-from happycity import ConfigError, RecordError
-from happycity.errors import suggestion
+from happycity.errors import ConfigError, RecordError, suggestion
 from happycity_tournament.config import MEAN_ELO, TournamentConfig
 from happycity_tournament.games import FinishedGame, Result
 from happycity_tournament.ratings.results import Ratings

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from sqlalchemy import Connection, func, select, text
 
-from happycity import ConfigError
+from happycity.errors import ConfigError
 from happycity_tournament.storage.database import DAMAGED, Database, StoreError
 from happycity_tournament.storage.schema import SCHEMA_VERSION, metadata
 

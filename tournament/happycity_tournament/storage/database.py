@@ -31,7 +31,7 @@ from sqlalchemy.engine import URL
 from sqlalchemy.exc import ArgumentError, IntegrityError, NoSuchModuleError, OperationalError, SQLAlchemyError
 from sqlalchemy.schema import CreateTable
 
-from happycity import HappyCityError
+from happycity.errors import HappyCityError
 from happycity_runtime.installation import install_command
 from happycity_tournament.storage.claims import Claim, claim, is_claimed
 from happycity_tournament.storage.schema import SCHEMA_VERSION, VERSION_KEY, meta, metadata

@@ -14,7 +14,7 @@ from pathlib import Path
 from sqlalchemy import make_url
 from sqlalchemy.exc import ArgumentError
 
-from happycity import HappyCityError, RecordError
+from happycity.errors import HappyCityError, RecordError
 from happycity.records.record import loads
 from happycity.records.replay import config_of, record_at
 from happycity_runtime.files import filled_lines

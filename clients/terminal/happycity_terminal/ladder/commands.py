@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from happycity import ConfigError
+from happycity.errors import ConfigError
 from happycity_ladder.entries import ActionKind, ChallengeState, DealKind
 from happycity_runtime.commands import AsJson, Commands, Server, write_example
 from happycity_runtime.transport import DEFAULT_ADDRESS
