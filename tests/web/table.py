@@ -43,7 +43,8 @@ async def sit_down(
 
 async def next_decision(page: Page, before: str | None) -> str | None:
     """Wait for another decision than the one before; return its id, None at the end of the game."""
-    state = page.locator(f'#panel [data-decision]:not([data-decision="{before}"]), #panel .after')
+    asked = f'#playing:not(.settling) #panel [data-decision]:not([data-decision="{before}"])'
+    state = page.locator(f"{asked}, #panel .after")
     await expect(state.first).to_be_attached()
     return await state.first.get_attribute("data-decision")
 

@@ -41,7 +41,7 @@ class Arena:
         self.clock = clock
         self.begun: list[Match] = []
         self.lobby = Lobby(FairClock(clock, tick_seconds=SWEEP_SECONDS), lambda: 0.0, house=["greedy"])
-        practice = Practice(self.lobby, open_per_bot=2, per_hour=100, clock=clock)
+        practice = Practice(self.lobby, open_per_bot=2, per_hour=100, guests_per_hour=2, clock=clock)
         self.tables = Tables(self.lobby, self.begin, practice, store, clock)
 
     def begin(self, spec: MatchSpec, match_id: int | None) -> Match:
