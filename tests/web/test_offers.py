@@ -73,9 +73,8 @@ class Offers(HTMLParser):
             self.forms[-1].buttons.append((named["name"], named.get("value", "")))
         elif tag == "select":
             self._select = named.get("name", "")
-        elif tag == "option" and self._select:
-            if "selected" in named or self._select not in self.forms[-1].fields:
-                self.forms[-1].fields[self._select] = named.get("value", "")
+        elif tag == "option" and ("selected" in named or self._select not in self.forms[-1].fields):
+            self.forms[-1].fields[self._select] = named.get("value", "")
 
     def handle_endtag(self, tag: str) -> None:
         self._hidden -= tag in ("script", "style")

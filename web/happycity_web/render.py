@@ -81,11 +81,15 @@ class Reader:
 
 
 def offers_of(connection: HTTPConnection) -> dict[str, bool]:
-    """Return what the menu offers: only what the caller may have. A page that is refused may have none."""
+    """Return what pages offer: only what the caller may have, and commands to who runs programs here.
+
+    The page of a refusal may have no caller.
+    """
     caller = principal_variable.get(None)
     has_tokens = connection.app.state.has_tokens
     return {
         "has_tokens": has_tokens,
+        "runs_programs": caller is not None and not caller.is_guest,
         "may_play": caller is not None and caller.may_play,
         "has_access": has_tokens and caller is not None and caller.token is not None,
         "may_sign_in": has_tokens and (caller is None or caller.token is None),
