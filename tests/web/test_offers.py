@@ -29,8 +29,8 @@ DEVELOPERS = ("anna", "organiser")
 """Who runs programs: commands are for them."""
 TYPED = {"name": "Zoe", "token": "", "owner": "Team 7", "link": "x", "bots": "b1", "lang": "en"}
 """What is typed into fields that have to be filled."""
-ALIKE = 3
-"""Pages that are followed of those whose addresses differ by numbers alone."""
+ALIKE = 2
+"""Pages that are followed of those whose addresses differ by numbers and what they ask for alone."""
 STORED = ("revoke", "withdraw", "renew")
 """What buttons do that would end what other pages offer."""
 
@@ -130,7 +130,7 @@ async def crawl(url: str, token: str | None, *, may_read_commands: bool) -> set[
             # In other languages, pages offer the same.
             if parts.scheme or parts.netloc or "lang=" in path or path in seen:
                 continue
-            alike[kind := re.sub(r"\d+", "N", path)] += 1
+            alike[kind := re.sub(r"=[^&]*|\d+", "N", path)] += 1
             if alike[kind] > ALIKE:
                 continue
             seen.add(path)

@@ -9,11 +9,13 @@ from typing import Any
 import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Page, expect
+from tests.server import harness as h
 from tests.server.harness import met, serving
 from tests.web.table import OVERFLOWING, check_layout, choice, next_decision, play_to_the_end, sit_down
 from tests.web.test_play import link_on, press
 
 from happycity.records.replay import choosers_of, replay
+from happycity_runtime.tokens import Role
 from happycity_server.people import tables
 from happycity_server.people.person import STAND_IN
 
@@ -25,6 +27,7 @@ async def arena(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[str]:
     """Yield the address of the pages of a public server at which visitors play."""
     folder = tmp_path_factory.mktemp("people")
     values: dict[str, Any] = {"public": True, "open": False, "tokens": folder / "tokens.json", "guests_play": 1000}
+    h.issued_token(values["tokens"], Role.ORGANISER, "olga")
     async with serving(folder, web="127.0.0.1:0", house="greedy,random", **values) as (server, _):
         assert server.web is not None
         yield server.web
