@@ -26,8 +26,9 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 async def arena(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[str]:
     """Yield the address of the pages of a public server at which visitors play."""
     folder = tmp_path_factory.mktemp("people")
-    values: dict[str, Any] = {"public": True, "open": False, "tokens": folder / "tokens.json", "guests_play": 1000}
-    h.issued_token(values["tokens"], Role.ORGANISER, "olga")
+    tokens = folder / "tokens.json"
+    h.issued_token(tokens, Role.ORGANISER, "olga")
+    values: dict[str, Any] = {"public": True, "tokens": tokens, "guests_play": 1000}
     async with serving(folder, web="127.0.0.1:0", house="greedy,random", **values) as (server, _):
         assert server.web is not None
         yield server.web

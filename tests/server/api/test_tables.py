@@ -421,7 +421,7 @@ async def test_others_see_who_is_waited_for(arena: Arena, clock: Clock) -> None:
         assert arena.tables.activities(table) == [SeatActivity(1, Activity.CHOOSES, due)]
         version = played.anna.person.changes.version
         await bob.__aexit__(None, None, None)
-        assert played.anna.person.changes.version > version, "pages are told at once"
+        assert played.anna.person.changes.version > version, "pages hear of it at once"
         away = clock.now + GRACE_SECONDS
         (found,) = arena.tables.activities(table)
         assert (found.seat, found.activity) == (1, Activity.AWAY)
