@@ -35,7 +35,7 @@ from happycity_runtime.tokens import Role
 from happycity_runtime.transport import Target, is_loopback, split_host_port
 from happycity_server.access.gate import Authenticator, house_callers
 from happycity_server.access.requests import Requests
-from happycity_server.access.roles import CONTRACT, Principal
+from happycity_server.access.roles import CONTRACT, Principal, visitors_roles
 from happycity_server.access.token_file import TokenFile
 from happycity_server.api.access import AccessService
 from happycity_server.api.handlers import add_service
@@ -238,6 +238,7 @@ class _ServerParts:
             lobby,
             open_per_bot=settings.practice_matches,
             per_hour=settings.practice_matches_per_hour,
+            guests_per_hour=settings.guests_play,
             clock=clocks.steady,
         )
         tables = Tables(lobby, self.places.begin, practice, store, unix_clock)
@@ -259,7 +260,7 @@ class _ServerParts:
                 self._worker_token: Principal("own workers", frozenset({Role.WORKER})),
             },
             person_by_secret=tables.person_by_secret,
-            public=settings.public,
+            public=visitors_roles(public=settings.public, guests_play=settings.guests_play > 0),
         )
         self._requests = Requests(store, unix_clock)
         self.server = BotServer(

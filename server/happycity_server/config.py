@@ -136,7 +136,10 @@ class AccessSettings(CommandSettings):
     tls_key: Path | None = None
     """The key of the certificate, PEM."""
     public: bool = False
-    """Let callers without a token look at results and finished games."""
+    """Let callers without a token look at results and finished games, and play (--guests-play)."""
+    guests_play: NonNegativeInt = 20
+    """Family games that visitors without a token may begin in an hour from one address, with --public;
+    0: none."""
     guest_address: str = setting("", env="HAPPYCITY_SERVER", metavar="ADDRESS")
     """Address by which guests reach the server, for invitations that are made in the browser."""
     guest_ca: Path | None = setting(None, env="HAPPYCITY_CA")

@@ -32,7 +32,8 @@ async def sit_down(
     """Set up a table by the form; a seat is "me", "invite" or a bot's name."""
     await page.goto(f"{at}/play")
     await page.get_by_label("Your name").fill(name or f"Anna {next(_NUMBERS)}")
-    await page.locator(f'[name="mode"][value="{mode}"]').check()
+    if await page.locator('[name="mode"]').count():  # guests play family games alone
+        await page.locator(f'[name="mode"][value="{mode}"]').check()
     await page.locator("#clock").select_option(clock)
     for number in range(1, 6):
         seat = seats[number - 1] if number <= len(seats) else ""
@@ -43,7 +44,8 @@ async def sit_down(
 
 async def next_decision(page: Page, before: str | None) -> str | None:
     """Wait for another decision than the one before; return its id, None at the end of the game."""
-    state = page.locator(f'#panel [data-decision]:not([data-decision="{before}"]), #panel .after')
+    asked = f'#playing:not(.settling) #panel [data-decision]:not([data-decision="{before}"])'
+    state = page.locator(f"{asked}, #panel .after")
     await expect(state.first).to_be_attached()
     return await state.first.get_attribute("data-decision")
 

@@ -71,6 +71,9 @@ def words_json(playback: Playback, number: int, *, texts: NullTranslations = ENG
             if event.kind in _NOTED and event is not chosen
         ],
     }
+    if decided is not None and decided.chosen_by:
+        text = texts.gettext("chosen by %(bot)s, while %(player)s was away")
+        words["notes"].append(text % {"bot": decided.chosen_by, "player": bots[decided.view.seat]})
     if decided is not None and decided.move is not None:
         words["text"] = decided.move.text if chosen is None else action_in_words(chosen, texts=texts)
     return words

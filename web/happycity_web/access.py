@@ -132,6 +132,11 @@ def _settings_page(request: Request, link: Link | None, owner: str, tokens: Mapp
     return page_response(request, Page("settings_file.html", values))
 
 
+async def sign_in(_feeds: Feeds, request: Request) -> Response:
+    """Show the form for a token."""
+    return page_response(request, Page("sign_in.html", {"target": "/"}))
+
+
 async def take_token(feeds: Feeds, request: Request) -> Response:
     """Take a token that was typed, or that a link has and its reader accepts."""
     fields = await read_form(request)

@@ -16,7 +16,7 @@ from happycity_server.access.roles import principal
 from happycity_server.errors import ApiError, Reason
 from happycity_web.cache import Kind
 from happycity_web.query import Query
-from happycity_web.render import Page, Reader, language_of, page_response
+from happycity_web.render import Page, Reader, language_of, offers_of, page_response
 from happycity_web.watch import Feeds, pack, packed_response, while_connected
 
 MakePage = Callable[[Feeds, Request, Any], Awaitable[Page]]
@@ -62,7 +62,7 @@ def page_html(query: type[Query], make: MakePage, *, media_type: str = "text/htm
 
         if page.key is None:
             return packed_response(request, await html(), media_type)
-        key = page.key, reader.language.code, reader.address
+        key = page.key, reader.language.code, reader.address, *offers_of(request).values()
         return packed_response(request, await feeds.cache.get(_HTML, key, html), media_type)
 
     return answer

@@ -34,8 +34,9 @@ from happycity_web.guard import (
     AccessChecks,
     Admit,
     address_of,
-    anyone,
     needs_token,
+    passer_by,
+    player,
     seated,
     token_holder,
     visitor,
@@ -73,16 +74,18 @@ _WAYS: tuple[tuple[str, list[str], Admit | None, Answer], ...] = (
     (_MATCH, _GET, visitor, page_html(matches.MatchQuery, matches.match_page)),
     (f"{_MATCH}/analysis.json", _GET, visitor, page_json(*_ANALYSIS)),
     (f"{_MATCH}/analysis", _GET, visitor, page_html(*_ANALYSIS)),
-    ("/how-to-play", _GET, anyone, seats.how_to_play),
-    ("/play", _FORM, needs_token("a new game"), form(seats.new_game, seats.create_table)),
+    ("/how-to-play", _GET, passer_by, seats.how_to_play),
+    ("/play", _FORM, player, form(seats.new_game, seats.create_table)),
     ("/play/{table_id}", _GET, seated, seats.table_page),
-    ("/seats/{secret}", _FORM, anyone, form(seats.own_seat, seats.take_own_seat)),
-    ("/invitations/{token}", _FORM, anyone, form(seats.invitation, seats.accept_invitation)),
-    ("/join", _FORM, anyone, form(access.join_form, access.join, most=access.JOIN_BYTES)),
+    ("/tables/{table_id}", _FORM, player, form(seats.open_seat, seats.take_open_seat)),
+    ("/seats/{secret}", _FORM, passer_by, form(seats.own_seat, seats.take_own_seat)),
+    ("/invitations/{token}", _FORM, passer_by, form(seats.invitation, seats.accept_invitation)),
+    ("/join", _FORM, passer_by, form(access.join_form, access.join, most=access.JOIN_BYTES)),
     ("/access", _POST, needs_token(access.OWN_TOKENS), form(access.access_form, access.change_access)),
     ("/hosted.json", _POST, token_holder, hosting.submit),
     ("/ladder/challenges", _POST, token_holder, form(_CHALLENGES, challenges.create)),
     ("/ladder/challenges/{challenge_id:id}", _POST, token_holder, form(_CHALLENGES, challenges.answer)),
+    ("/token", _GET, passer_by, access.sign_in),
     ("/token", _POST, None, access.take_token),  # it admits by the token in its form
 )
 """All other ways in: paths, methods, who is admitted, and what answers."""
@@ -207,7 +210,7 @@ class _Handlers:
     async def http_problem(self, request: Request, error: Exception) -> Response:
         """Answer a request that no page is made for; it counts like any other."""
         try:
-            anyone(self._feeds.arena, request)
+            passer_by(self._feeds.arena, request)
         except ApiError as too_often:
             error = too_often
         response = self._refused(error, request).response(request)

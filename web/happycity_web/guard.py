@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket
 
 from happycity_server.access.gate import Gate
-from happycity_server.access.roles import Principal, path_of, principal
+from happycity_server.access.roles import SEATED, Principal, path_of, principal
 from happycity_server.errors import ApiError, Reason
 from happycity_server.frontends import Arena, Site
 from happycity_server.people.tables import TablePlace
@@ -205,6 +205,23 @@ def token_holder(arena: Arena, connection: HTTPConnection) -> Principal:
     return admit(arena, connection, shown_token(connection))
 
 
+def passer_by(arena: Arena, connection: HTTPConnection) -> Principal:
+    """Admit every caller, by what its browser keeps if that is good for anything."""
+    try:
+        return visitor(arena, connection)
+    except ApiError as error:
+        if error.reason is not Reason.UNAUTHENTICATED:
+            raise
+        return anyone(arena, connection)
+
+
+def player(arena: Arena, connection: HTTPConnection) -> Principal:
+    """Admit a caller to setting up tables and to open seats, by the token of its browser if it has one."""
+    caller = _admit_or_public(arena, connection, shown_token(connection))
+    caller.require(SEATED)
+    return caller
+
+
 def needs_token(what: str) -> Admit:
     """Return what admits callers by the token that their browser has to `what`, which needs one."""
 
@@ -217,11 +234,15 @@ def needs_token(what: str) -> Admit:
 
 
 def visitor(arena: Arena, connection: HTTPConnection) -> Principal:
-    """Admit a caller by what its browser keeps.
+    """Admit a caller by what its browser keeps."""
+    return _admit_or_public(arena, connection, shown_token(connection) or shown_seat(connection) or None)
 
-    A cookie that is no longer valid must not keep a visitor from what the public may see.
+
+def _admit_or_public(arena: Arena, connection: HTTPConnection, secret: str | None) -> Principal:
+    """Admit a caller by a token or the secret of a seat.
+
+    A cookie that is no longer valid must not keep a visitor from what the public may do.
     """
-    secret = shown_token(connection) or shown_seat(connection) or None
     try:
         return admit(arena, connection, secret)
     except ApiError as error:

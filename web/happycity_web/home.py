@@ -15,6 +15,7 @@ from happycity.tournament.v1beta1 import tournament_service_pb2 as tournament_pb
 from happycity.v1 import match_pb2
 from happycity.v1 import match_service_pb2 as match_pb
 from happycity.wire.messages import config_of
+from happycity_server.access.roles import principal
 from happycity_viewer.languages import Language
 from happycity_viewer.plies import game_json, position_json, words_json
 from happycity_web.matches import shown_match
@@ -67,7 +68,7 @@ async def home_page(feeds: Feeds, request: Request, _query: Query) -> Page:
         "board": board,
         "boards": {} if ladder is None else {one.name: config_of(one.game) for one in ladder.boards},
         "best": await best_game(feeds, (one for one in compared if one.watchable), language_of(request)),
-        "may_play": arena.tables.may_create(),
+        "open_tables": arena.tables.open_tables() if principal().may_play else [],
     }
     names = ("best", "leaders", "cup", "bots", "running", "finished", "tournaments", "podiums", "ladder")
     return Page("home.html", values, names)

@@ -30,6 +30,7 @@ from happycity.v1 import match_pb2
 from happycity.v1 import match_service_pb2 as match_pb
 from happycity.wire.enums import enum_word
 from happycity.wire.messages import config_of
+from happycity_server.access.roles import principal_variable
 from happycity_tournament.config import MEAN_ELO
 from happycity_tournament.ratings.results import interval_text, ranks_text
 from happycity_tournament.report.charts import line_class
@@ -71,12 +72,28 @@ class Reader:
         values = {
             "language_links": {code: f"?{query}" for code, query in queries.items()},
             "has_ladder": connection.app.state.has_ladder,
-            "has_tokens": connection.app.state.has_tokens,
+            **offers_of(connection),
             "origin": origin,
             "address": address,
             "snapshot": connection.query_params.get("snapshot") == "1",
         }
         return cls(language_of(connection), address, values)
+
+
+def offers_of(connection: HTTPConnection) -> dict[str, bool]:
+    """Return what pages offer: only what the caller may have, and commands to who runs programs here.
+
+    The page of a refusal may have no caller.
+    """
+    caller = principal_variable.get(None)
+    has_tokens = connection.app.state.has_tokens
+    return {
+        "has_tokens": has_tokens,
+        "runs_programs": caller is not None and not caller.is_guest,
+        "may_play": caller is not None and caller.may_play,
+        "has_access": has_tokens and caller is not None and caller.token is not None,
+        "may_sign_in": has_tokens and (caller is None or caller.token is None),
+    }
 
 
 def origin_of(connection: HTTPConnection) -> str:

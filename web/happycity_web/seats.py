@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -24,7 +24,7 @@ from happycity_runtime.event_loop import first_of
 from happycity_server.access.roles import principal
 from happycity_server.broadcast import Broadcast
 from happycity_server.errors import ApiError, Reason, invalid
-from happycity_server.people.tables import HOST, INVITED, Table, TablePlace, TablePlan
+from happycity_server.people.tables import HOST, INVITED, OPEN, SeatActivity, Table, TablePlace, TablePlan
 from happycity_server.places.watch import WatchedMatch
 from happycity_viewer.languages import Language
 from happycity_viewer.plies import encode
@@ -46,6 +46,7 @@ _SEATS = 4  # of a table that the form proposes
 async def new_game(feeds: Feeds, request: Request, fields: Fields, problem: str) -> Page:
     """Show the form for a new game; at first, the address may fill it."""
     house, fields = feeds.arena.tables.house, fields or request.query_params
+    is_guest = principal().is_guest
     seats = [fields.get(f"seat{number}", "") for number in range(1, MAX_PLAYERS + 1)]
     if not any(seats):
         chosen = [HOST, *(house or [INVITED])][:_SEATS]
@@ -55,6 +56,8 @@ async def new_game(feeds: Feeds, request: Request, fields: Fields, problem: str)
         "seats": seats,
         "house": house,
         "place": _occupied_place(feeds, request),
+        "open_tables": feeds.arena.tables.open_tables(),
+        "is_guest": is_guest,
         "problem": problem,
         "clocks": CLOCKS,
         "clock": fields.get("clock", DEFAULT_CLOCK),
@@ -96,6 +99,7 @@ async def table_page(feeds: Feeds, request: Request) -> Response:
         "table": table,
         "place": place,
         "house": feeds.arena.tables.house,
+        "seconds_open": feeds.arena.tables.seconds_open(table),
         "is_live": False,
         "may_be_guided": may_be_guided(table.plan),
     }
@@ -107,14 +111,40 @@ async def table_page(feeds: Feeds, request: Request) -> Response:
     return await feeds.in_thread(page_response, request, Page("play.html", values))
 
 
+async def open_seat(feeds: Feeds, request: Request, fields: Fields, problem: str) -> Page:
+    """Show a table with a seat that is open to all."""
+    return _offered(
+        feeds, request, fields, problem, feeds.arena.tables.open_table(request.path_params["table_id"])
+    )
+
+
+async def take_open_seat(feeds: Feeds, request: Request, fields: Fields) -> Response:
+    """Take a seat that is open to all."""
+    if _occupied_place(feeds, request) is not None:
+        raise ConfigError("You sit at a table already.")
+    tables, name = feeds.arena.tables, fields.get("name", "")
+    taken = tables.take_open_seat(request.path_params["table_id"], name, earlier=shown_seat(request))
+    return await _seated(feeds, request, *taken)
+
+
 async def invitation(feeds: Feeds, request: Request, fields: Fields, problem: str) -> Page:
     """Show to what an invitation leads."""
-    table, seat = feeds.arena.tables.invitation(request.path_params["token"])
+    return _offered(
+        feeds, request, fields, problem, feeds.arena.tables.invitation(request.path_params["token"])
+    )
+
+
+def _offered(
+    feeds: Feeds, request: Request, fields: Fields, problem: str, offered: tuple[Table, int]
+) -> Page:
+    """Return the form that takes a seat of a table."""
+    table, seat = offered
     values = {
         "table": table,
         "seat": seat,
         "is_own": _sits_at(feeds, request, table),
         "name": fields.get("name", ""),
+        "is_open": table.plan.seats[seat] == OPEN,
         "problem": problem,
     }
     return Page("invitation.html", values)
@@ -183,11 +213,13 @@ async def _send(feeds: Feeds, socket: WebSocket, place: TablePlace) -> None:
     shown = ""
     while table.match_id is None:
         version = person.changes.version
-        values = {"table": table, "place": place, "house": feeds.arena.tables.house, "is_live": True}
+        tables = feeds.arena.tables
+        values = {"table": table, "place": place, "house": tables.house, "is_live": True}
         waiting = Page("waiting_room.html", values).html(reader)
         if waiting != shown:
             shown = waiting
-            await _say(socket, {"waiting": waiting, "over": table.is_closed})
+            left = tables.seconds_open(table) if table.open_seats else None
+            await _say(socket, {"waiting": waiting, "over": table.is_closed, "left": left})
         if table.is_closed:
             return
         await person.changes.next(version)
@@ -202,7 +234,10 @@ async def _send_game(
     feeds: Feeds, socket: WebSocket, place: TablePlace, watched: Broadcast[WatchedMatch], reader: Reader
 ) -> None:
     position, changes = first_ply(socket), place.person.changes
+    tables, table = feeds.arena.tables, place.table
     shown: Json = {}
+    shown_activities: list[SeatActivity] | None = None
+    greeted = table.greetings[-1].number if table.greetings else 0
     while True:
         versions, is_over = (watched.version, changes.version), watched.is_over
         plies = await plies_of(feeds, watched.value, reader.language)
@@ -215,10 +250,26 @@ async def _send_game(
         if panel != shown:
             shown = panel
             await _say(socket, {**panel, "left": place.person.seconds_left})
+        activities = [] if is_over else tables.activities(table)
+        if activities != shown_activities:
+            shown_activities = activities
+            await _say(socket, _others_json(feeds, place, activities))
+        for greeting in [one for one in table.greetings if one.number > greeted]:
+            greeted = greeting.number
+            await _say(socket, {"greeting": [greeting.seat, greeting.words]})
         if is_over:
             await _say(socket, {"end": end})
             return
         await first_of(watched.next(versions[0]), changes.next(versions[1]))
+
+
+def _others_json(feeds: Feeds, place: TablePlace, activities: Sequence[SeatActivity]) -> Json:
+    """Return what the seats of a game do, and whether the person may have others replaced."""
+    seats = [
+        {"seat": one.seat, "does": one.activity.value, "left": feeds.arena.tables.seconds_left(one.due)}
+        for one in activities
+    ]
+    return {"seats": seats, "decides": place.seat == place.table.deputy}
 
 
 async def _act(feeds: Feeds, socket: WebSocket, place: TablePlace, text: str) -> None:
@@ -234,6 +285,10 @@ async def _act(feeds: Feeds, socket: WebSocket, place: TablePlace, text: str) ->
                 await _say(socket, {"link": f"/invitations/{tables.invite(place, seat)}", "seat": seat})
             case {"fill": [int(seat), str(bot)]}:
                 tables.fill(place, seat, bot)
+            case {"replace": int(seat)}:
+                tables.replace(place, seat)
+            case {"greet": str(words)}:
+                tables.greet(place, words)
             case {"seat": True}:
                 await _say(socket, {"link": f"/seats/{shown_seat(socket)}"})
             case _:
@@ -324,4 +379,4 @@ def news(playback: Playback, seat: int, language: Language) -> list[str]:
 def may_be_guided(plan: TablePlan) -> bool:
     """Return whether the guide may advise at a table: in a family game against bots alone."""
     is_known = plan.config.mode is Mode.FAMILY and plan.config.scoring is Scoring.PRODUCT
-    return is_known and INVITED not in plan.seats
+    return is_known and not {INVITED, OPEN} & {*plan.seats}

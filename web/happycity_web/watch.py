@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Hashable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
+from contextvars import copy_context
 from functools import cache
 from hashlib import sha256
 from time import monotonic, thread_time
@@ -106,9 +107,9 @@ class Feeds:
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="pages")
 
     async def in_thread(self, call: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
-        """Call a function in the thread in which pages are made."""
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._thread, lambda: call(*args, **kwargs))
+        """Call a function in the thread in which pages are made, for the same caller."""
+        loop, context = asyncio.get_running_loop(), copy_context()
+        return await loop.run_in_executor(self._thread, lambda: context.run(call, *args, **kwargs))
 
     def interval(self, least: float) -> float:
         """Return how many seconds must lie between two messages to the same viewers, `least` or more."""

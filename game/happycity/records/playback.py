@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from happycity.match import Incident, IncidentKind, SeatResult, VoidReason
 from happycity.records.record import Json
-from happycity.records.replay import clock_of, incidents_of, metrics_of, positions_of, results_of
+from happycity.records.replay import choosers_of, clock_of, incidents_of, metrics_of, positions_of, results_of
 from happycity.rules.game import Game
 from happycity.rules.moves import Move
 from happycity.rules.views import Event, Phase, View
@@ -34,6 +34,8 @@ class Step:
     """How long the seat took on the server's clock; None if the bot was not asked, or it was not measured."""
     metrics: Mapping[str, float] = field(default_factory=dict)
     """Numbers that the bot sent with its answer."""
+    chosen_by: str = ""
+    """What chose the move in the place of the seat's player, who was away; "" where the player did."""
     incidents: tuple[Incident, ...] = ()
     """What went wrong at the decision; at the first one also what went wrong before it."""
 
@@ -69,6 +71,7 @@ class Playback:
         lines = record["moves"]
         think_us = clock_of(record)[0] or [0] * len(lines)
         decisions = [entry["decision"] for entry in record.get("metrics", ())]
+        choosers = choosers_of(record)
         metrics = {
             decision: values for decision, (_, values) in zip(decisions, metrics_of(record), strict=True)
         }
@@ -77,6 +80,7 @@ class Playback:
                 Move.parse(line["move"]),
                 think_seconds=micros / 1e6 if micros else None,
                 metrics=metrics.get(number),
+                chosen_by=choosers.get(number, ""),
                 decision_id=number,
             )
         playback.add_incidents(incidents_of(record))
@@ -107,12 +111,17 @@ class Playback:
         *,
         think_seconds: float | None = None,
         metrics: Mapping[str, float] | None = None,
+        chosen_by: str = "",
         decision_id: int = 0,
     ) -> None:
         """Note what was chosen at a decision, by default at the last position that was added."""
         index = decision_id - 1
         self.steps[index] = replace(
-            self.steps[index], move=move, think_seconds=think_seconds, metrics=dict(metrics or {})
+            self.steps[index],
+            move=move,
+            think_seconds=think_seconds,
+            metrics=dict(metrics or {}),
+            chosen_by=chosen_by,
         )
         self.timed = self.timed or think_seconds is not None
 

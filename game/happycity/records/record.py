@@ -47,15 +47,19 @@ class Recorder:
         clock: Json | None = None,
         metrics: Sequence[Json] = (),
         incidents: Sequence[Incident] = (),
+        choosers: Mapping[int, str] | None = None,
     ) -> Json:
         """Return the record of the `game`; one that is not finished has no outcome yet.
 
         `endings` and `reasons` of forfeits are by seat, empty if all finished; `clock` and `metrics` are by
-        `clock_json` and `metrics_json`.
+        `clock_json` and `metrics_json`; `choosers` names by decision, from 1, what chose in the place of the
+        seat's player.
         """
         lines: list[Json] = [{"seat": seat, "move": move.text} for seat, move in self.moves]
         for line, traced in zip(lines, self._traced, strict=False):
             line.update(traced)
+        for decision, chooser in (choosers or {}).items():
+            lines[decision - 1]["by"] = chooser
         record: Json = {
             "format": FORMAT,
             "config": config_json(self._deal.config),

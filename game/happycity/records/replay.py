@@ -28,6 +28,7 @@ _OUTCOME = tuple(field.name for field in fields(Outcome))
 _LARGEST = 2**31 - 1  # no game comes near; a store and the wire have room for it
 _LARGEST_FLOAT = sys.float_info.max
 _EXACT_BELOW = 2**53  # microseconds: 285 years
+_LONGEST_NAME = 64
 _KEYS: Mapping[str, frozenset[str]] = {
     "": frozenset(
         {
@@ -37,7 +38,7 @@ _KEYS: Mapping[str, frozenset[str]] = {
     ),
     "config": frozenset({"players", "mode", "scoring"}),
     "deal": frozenset({"seed", "decks", "specials", "box", "reshuffles"}),
-    "moves": frozenset({"seat", "move", "legal", "state"}),
+    "moves": frozenset({"seat", "move", "by", "legal", "state"}),
     "clock": frozenset({"think_us", "round_trip_us"}),
     "metrics": frozenset({"decision", "values"}),
     "luck": frozenset({"evaluator", "places"}),
@@ -86,6 +87,7 @@ def positions_of(record: Json) -> Iterator[Game]:
     clock_of(record)
     metrics_of(record)
     incidents_of(record)
+    choosers_of(record)
     yield game
 
 
@@ -132,6 +134,17 @@ def movers_of(record: Json) -> list[int]:
             raise RecordError(f"move {number}: there is no seat {seat!r:.60}")
         seats.append(seat)
     return seats
+
+
+def choosers_of(record: Json) -> dict[int, str]:
+    """Return by decision, from 1, what chose in the place of the seat's player; most records have none."""
+    choosers = {}
+    for number, move in enumerate(_get(record, "moves", list), start=1):
+        if isinstance(move, dict) and "by" in move:
+            name = choosers[number] = move["by"]
+            if not isinstance(name, str) or not name or name != one_line(name)[:_LONGEST_NAME]:
+                raise RecordError(f"move {number}: by: {name!r:.60} is not a name")
+    return choosers
 
 
 def metrics_of(record: Json) -> list[tuple[int, dict[str, float]]]:

@@ -22,7 +22,6 @@ from happycity_server.access.roles import (
     ANYONE,
     ROLES,
     Principal,
-    PublicRole,
     Roles,
     principal_variable,
 )
@@ -56,20 +55,20 @@ class Authenticator:
         own: Mapping[str, Principal] | None = None,
         person_by_secret: Callable[[str], str] = lambda secret: "",
         is_open: bool | None = None,
-        public: bool = False,
+        public: Roles = frozenset(),
     ) -> None:
         """Admit the tokens of a file, and `own` callers by theirs, which are kept in clear.
 
         `person_by_secret` returns the person at a table whose secret it gets; "" if it is nobody's.
 
-        Without a file every caller may do everything, unless `is_open` says otherwise. `public`: a caller
-        without a token may look at what the public may see.
+        Without a file every caller may do everything, unless `is_open` says otherwise. `public` is what a
+        caller without a token may do.
         """
         self._tokens = tokens
         self.is_open = tokens is None if is_open is None else is_open
         """Whether every caller may do everything."""
         self.now = now
-        self.public: Roles = frozenset({PublicRole.PUBLIC} if public else ())
+        self.public = public
         """What every caller may do, also one without a token."""
         self.own = dict(own or {})
         """Callers by tokens of this process alone, in clear; programs that it starts later are added."""

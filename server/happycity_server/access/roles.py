@@ -21,6 +21,8 @@ class PublicRole(Enum):
 
     PUBLIC = "public"
     """Look at results and finished games, where the server is run with --public."""
+    GUEST = "guest"
+    """Play family games at tables, where the server is run with --public and --guests-play is not 0."""
 
 
 Roles = frozenset[Role | PublicRole]
@@ -31,6 +33,8 @@ READERS: Roles = MEMBERS | {PublicRole.PUBLIC}
 _BOTS = frozenset({Role.BOT})
 _ORGANISERS = frozenset({Role.ORGANISER})
 _PLAYERS = _BOTS | _ORGANISERS
+SEATED: Roles = _PLAYERS | {PublicRole.GUEST}
+"""Who may set up a table of people, or take a seat that is open to all."""
 WATCHERS = frozenset({Role.OBSERVER, Role.ORGANISER})
 """Who may watch a running match: a bot would see in it how the deal goes that it plays itself."""
 _VIEWERS = {Role.BOT: Viewer.BOT, Role.OBSERVER: Viewer.OBSERVER, Role.ORGANISER: Viewer.ORGANISER}
@@ -125,6 +129,12 @@ def path_of(method: Callable[..., object]) -> str:
     return f"/{FULL_NAMES[type(service).__name__]}/{method.__name__}"
 
 
+def visitors_roles(*, public: bool, guests_play: bool) -> Roles:
+    """Return what a caller without a token may do on a server that is run with these settings."""
+    roles = {PublicRole.PUBLIC: public, PublicRole.GUEST: public and guests_play}
+    return frozenset(role for role, is_held in roles.items() if is_held)
+
+
 @dataclass(frozen=True, slots=True)
 class Principal:
     """Who makes a call."""
@@ -148,6 +158,16 @@ class Principal:
         if self.token is not None and self.token.role is Role.BOT:
             return self.token.name
         return self.house_bot or self.person
+
+    @property
+    def is_guest(self) -> bool:
+        """Whether it may play at tables as any visitor may, and no more: an invitation is for one table."""
+        return bool(self.person) or not _PLAYERS & self.roles
+
+    @property
+    def may_play(self) -> bool:
+        """Whether it may set up tables and take seats that are open to all."""
+        return not self.is_guest or PublicRole.GUEST in self.roles
 
     @property
     def viewer(self) -> Viewer:
@@ -186,7 +206,7 @@ class Principal:
         """Require that the caller has one of `roles`; else ApiError."""
         if roles & self.roles:
             return
-        if self.roles == {PublicRole.PUBLIC}:
+        if self.viewer is Viewer.PUBLIC and self.token is None:
             self.require_token("this call")
         held, needed = (
             ",".join(sorted(role.value for role in some if isinstance(role, Role)))

@@ -1,13 +1,19 @@
-"""A person at a table, who plays by the protocol that bots speak, over a connection inside the server."""
+"""A person at a table, who plays by the protocol that bots speak, over a connection inside the server.
+
+While the person is away, a policy may choose in their place.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import random
 from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from happycity import Game
 from happycity.v1 import play_service_pb2 as play
+from happycity.wire.messages import move_of, view_of
 from happycity_runtime.event_loop import end_tasks
 from happycity_server.broadcast import Broadcast
 from happycity_server.errors import Reason, invalid, too_many
@@ -19,6 +25,8 @@ MAX_PAGES = 8
 """Pages that may show one seat at once."""
 NOTICES = 5
 """Notices that are kept for a person."""
+STAND_IN = "quick"
+"""What chooses for a person who is away, as records name it: the policy of playouts."""
 
 _SHOWN = frozenset(
     {
@@ -49,6 +57,10 @@ class Person:
         """Whether the person plays no more: the game is over, or the seat given up."""
         self.changes = Broadcast(None)
         """What the pages of the person watch."""
+        self.stand_in = ""
+        """What chooses for the person until they are back; "" if nothing does."""
+        self.away_since = lobby.clock()
+        """When the last page of the person was closed, on the lobby's clock."""
         self._lobby = lobby
         self._due: float | None = None
         self._resume_token = ""
@@ -59,7 +71,7 @@ class Person:
     @property
     def is_present(self) -> bool:
         """Whether a page of the person is open."""
-        return self._connection is not None
+        return self._connection is not None and not self.stand_in
 
     @property
     def seconds_left(self) -> float | None:
@@ -77,7 +89,8 @@ class Person:
             raise too_many(
                 MAX_PAGES, "pages of this seat", advice="close some", reason=Reason.TOO_MANY_STREAMS
             )
-        if not self.is_present and not self.has_left:
+        self.stand_in = ""
+        if self._connection is None and not self.has_left:
             self._connect()
         self._pages += 1
         try:
@@ -86,6 +99,12 @@ class Person:
             self._pages -= 1
             if not self._pages:
                 await self._disconnect()
+
+    def replace(self) -> None:
+        """Let a policy choose for the person, who is away, until a page of theirs is opened."""
+        self.stand_in = STAND_IN
+        if self._connection is None and not self.has_left:
+            self._connect()
 
     def answer(self, decision_id: int, position: int) -> None:
         """Choose a move of the decision that waits; one of an earlier decision is ignored."""
@@ -125,6 +144,7 @@ class Person:
 
     def _lose_connection(self) -> None:
         connection, self._connection = self._connection, None
+        self.away_since = self._lobby.clock()
         if connection is not None:
             self._lobby.leave(*connection)
 
@@ -151,6 +171,15 @@ class Person:
             self._send(play.PlayRequest(pong=play.Pong(nonce=response.ping.nonce)))
         if response.games_over:
             self.leave()
+        if self.stand_in and self.decision is not None:
+            self._choose_instead(self.decision)
+
+    def _choose_instead(self, decision: play.Decision) -> None:
+        """Answer by the policy that stands in; it sees what the person would."""
+        from happycity_evaluation.quick import quick_move  # noqa: PLC0415 - few tables need it
+
+        chosen = quick_move(Game.from_view(view_of(decision.view), random.Random(0)))
+        self.answer(decision.decision_id, list(map(move_of, decision.moves)).index(chosen))
 
     def _ask(self, decision: play.Decision) -> None:
         self.decision = decision

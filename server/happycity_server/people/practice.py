@@ -28,11 +28,25 @@ VISITORS = 25
 class Practice:
     """Admits practice matches: of connected bots, against the house or themselves, within a quota."""
 
-    def __init__(self, lobby: Lobby, *, open_per_bot: int, per_hour: int, clock: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        lobby: Lobby,
+        *,
+        open_per_bot: int,
+        per_hour: int,
+        guests_per_hour: int,
+        clock: Callable[[], float],
+    ) -> None:
         self._lobby = lobby
         self._open_per_bot = open_per_bot
         self._rates = RateLimits(
             rate=per_hour / 3600, burst=per_hour, clock=clock, quota=f"{per_hour} practice matches an hour"
+        )
+        self._guest_rates = RateLimits(
+            rate=guests_per_hour / 3600,
+            burst=guests_per_hour,
+            clock=clock,
+            quota=f"{guests_per_hour} games an hour of visitors of your address",
         )
 
     def spec(self, caller: Principal, request: pb.CreatePracticeMatchRequest) -> MatchSpec:
@@ -72,16 +86,21 @@ class Practice:
                 )
         return own
 
-    def charge_table(self, visitor: str, address: str, *, own: int, of_address: int) -> None:
+    def charge_table(
+        self, visitor: str, address: str, *, own: int, of_address: int, is_guest: bool = False
+    ) -> None:
         """Count a table that a person sets up; refuse one too many of the visitor, or of all at an address.
 
-        `own` of the visitor's tables are open, and `of_address` of all that were set up from there.
+        `own` of the visitor's tables are open, and `of_address` of all that were set up from there. A guest
+        has no token.
         """
         most = VISITORS * self._open_per_bot
         if of_address >= most:
             raise too_many(most, "tables of your address", advice="try again when one is over")
         self._rates.take(f"tables of {address}", 1 / VISITORS)
         self._charge(f"table of {visitor}", is_open=own, what="tables of yours")
+        if is_guest:
+            self._guest_rates.take(address)
 
     def _charge(self, key: str, *, is_open: int, what: str) -> None:
         """Count a match; refuse one too many."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import secrets
+from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -12,13 +13,14 @@ from enum import Enum
 
 import structlog
 
-from happycity import Config, FailurePolicy, TimeControl, VoidReason
+from happycity import Config, FailurePolicy, Mode, TimeControl, VoidReason
 from happycity.errors import FieldError
 from happycity.match import PERSON_MARK, check_person_name
 from happycity.records.record import Json, config_json
 from happycity.records.replay import config_of, deal_of
-from happycity_runtime.tokens import Role, new_secret
-from happycity_server.access.roles import principal
+from happycity_runtime.tokens import new_secret
+from happycity_server.access.gate import RateLimits
+from happycity_server.access.roles import SEATED, principal
 from happycity_server.errors import ApiError, Reason, invalid, too_many
 from happycity_server.latest import LatestWrite
 from happycity_server.people.person import Person
@@ -35,9 +37,23 @@ HOST = "me"
 """In a plan: the seat of the person who sets the table up."""
 INVITED = "invite"
 """In a plan: a seat for somebody who gets an invitation."""
+OPEN = "open"
+"""In a plan: a seat for the first who comes, or for a bot of the house if nobody does in time."""
+GREETINGS = ("hello", "luck", "nice", "thanks", "moment", "bye")
+"""What people at a table may say to each other; pages have the words."""
 
 MAX_TABLES = 200
 """Tables that are kept at once."""
+MAX_GUEST_TABLES = 150
+"""How many of these may be those of guests, who have no token."""
+OPEN_SECONDS = 60.0
+"""How long a table waits for the people of its open seats, before bots get them."""
+AWAY_SECONDS = 10.0
+"""How long who has an open seat may be away by then."""
+MAX_GREETINGS = 8
+"""The latest greetings of a table, which are stored nowhere."""
+GREETING_SECONDS = 2.0
+"""Time between two greetings of a person on the whole; some may come at once."""
 SEAT_PREFIX, LINK_PREFIX = "hcs", "hcl"
 """What the secrets of seats begin with, and those of links to them."""
 MAX_INVITATIONS = 8
@@ -54,11 +70,11 @@ UNLIMITED_SECONDS = 86400.0
 """The limit of a decision at a table without a clock. A match that really had none would last forever if
 all left it, and bots at its table would never count as gone."""
 
+_FREE = (HOST, INVITED, OPEN)
 _CONFUSABLES = str.maketrans("авекмнорстухіјѕαβεηικμορτυχ", "abekmhopctyxijsabehikmoptyx")
 """Letters of Cyrillic and Greek, and the Latin ones that look the same in one case or the other."""
-_STORED = ("visitor", "created_at", "names", "secrets", "invitations", "match_id")
+_STORED = ("visitor", "is_guest", "created_at", "names", "secrets", "invitations", "match_id")
 """The fields of a table that are stored as they are, besides its plan."""
-_SETTERS = frozenset({Role.BOT, Role.ORGANISER})
 _log = structlog.get_logger()
 
 
@@ -89,11 +105,42 @@ class TablePlan:
 
     config: Config
     seats: tuple[str, ...]
-    """By seat: `HOST` once, `INVITED`, or the name of a bot of the house."""
+    """By seat: `HOST` once, `INVITED`, `OPEN`, or the name of a bot of the house."""
     decision_seconds: float | None
     """The limit of each decision; None: no clock."""
     seed: int
     """Of the deal, 0 to 2^53 - 1."""
+
+
+class Activity(Enum):
+    """What the others at a table wait for."""
+
+    CHOOSES = "chooses"
+    AWAY = "away"
+    """The seat is kept."""
+    REPLACED = "replaced"
+    """Something chooses for the person until they are back."""
+
+
+@dataclass(frozen=True, slots=True)
+class SeatActivity:
+    """What one seat of a game does."""
+
+    seat: int
+    activity: Activity
+    due: float | None = None
+    """When it has to be over, on the lobby's clock; None: without limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Greeting:
+    """What a person has said."""
+
+    number: int
+    """Counts those of the table, from 1."""
+    seat: int
+    words: str
+    """One of `GREETINGS`."""
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -104,6 +151,8 @@ class Table:
     plan: TablePlan
     visitor: str
     """Who has set it up: a token's caller, or a browser as its seats' cookies tell."""
+    is_guest: bool = False
+    """Whether that was a guest, without a token."""
     address: str = ""
     """The caller who has set it up; "" after a restart, as it is not stored."""
     created_at: float
@@ -121,6 +170,8 @@ class Table:
     match: Match | None = None
     """The same while it is played."""
     state: TableState = TableState.OPEN
+    greetings: deque[Greeting] = field(default_factory=lambda: deque(maxlen=MAX_GREETINGS))
+    """The latest ones."""
     ended_at: float | None = None
     """When the match ended, or the table was given up, Unix time in seconds."""
     store: Callable[[Table], Awaitable[None]]
@@ -138,6 +189,24 @@ class Table:
         return self.plan.seats.index(HOST)
 
     @property
+    def deputy(self) -> int:
+        """The seat of the person who decides for the table: the host's, or while it is away another's."""
+        seats = sorted(self.people, key=lambda seat: seat != self.host)
+        return next((seat for seat in seats if self.people[seat].is_present), self.host)
+
+    @property
+    def open_seats(self) -> list[int]:
+        """The seats that anybody may take."""
+        return [
+            seat for seat, name in enumerate(self.names) if name is None and self.plan.seats[seat] == OPEN
+        ]
+
+    @property
+    def open_until(self) -> float:
+        """When bots get the seats that are still open, Unix time in seconds."""
+        return self.created_at + OPEN_SECONDS
+
+    @property
     def is_closed(self) -> bool:
         """Whether it was given up before its match."""
         return self.state is TableState.CLOSED
@@ -146,6 +215,11 @@ class Table:
     def is_complete(self) -> bool:
         """Whether every seat is taken, and a page of each person is open."""
         return None not in self.names and all(person.is_present for person in self.people.values())
+
+    @property
+    def is_met(self) -> bool:
+        """Whether a page of any of its people is open."""
+        return any(person.is_present for person in self.people.values())
 
     def enter(self, state: TableState) -> None:
         """Note where it stands now."""
@@ -193,16 +267,19 @@ class Tables:
         self._practice = practice
         self._store = store
         self._now = unix_clock
+        self._greeting_rates = RateLimits(
+            rate=1 / GREETING_SECONDS,
+            burst=3,
+            clock=lobby.clock,
+            quota="a greeting in two seconds",
+        )
+        lobby.events.swept.append(self._fill_open_seats)
         self._tables: dict[str, Table] = {}  # oldest first
 
     @property
     def house(self) -> list[str]:
         """The bots of the house; the server keeps them connected."""
         return sorted(self._lobby.house)
-
-    def may_create(self) -> bool:
-        """Return whether the admitted caller may set up tables."""
-        return bool(principal().roles & _SETTERS) and not principal().person
 
     def waiting_seeds(self) -> set[int]:
         """Return the seeds of the deals that are played at tables once everybody is there."""
@@ -223,6 +300,30 @@ class Tables:
         place = self.place_of(secret)
         return "" if place is None else place.person.name
 
+    def open_tables(self) -> list[Table]:
+        """Return the tables with seats that anybody may take, oldest first; their hosts are there."""
+        waiting = (table for table in self._tables.values() if table.state is TableState.OPEN)
+        return [table for table in waiting if table.open_seats and table.people[table.host].is_present]
+
+    def open_table(self, table_id: str) -> tuple[Table, int]:
+        """Return a table and its first seat that anybody may take.
+
+        Raises:
+            ApiError: it has none, or not any longer.
+        """
+        table = self._tables.get(table_id)
+        if table is None or table not in self.open_tables():
+            raise ApiError(Reason.REVOKED, "this table has no open seat any more; choose another one")
+        return table, table.open_seats[0]
+
+    def seconds_left(self, due: float | None) -> float | None:
+        """Return how many seconds there are until a time of the lobby's clock, at least 0; None if it is."""
+        return None if due is None else max(0.0, due - self._lobby.clock())
+
+    def seconds_open(self, table: Table) -> float:
+        """Return how many seconds a table still waits for the people of its open seats."""
+        return max(0.0, table.open_until - self._now())
+
     def create(self, plan: TablePlan, name: str, *, earlier: str = "") -> tuple[Table, str]:
         """Set up a table for the admitted caller; return it and the secret of the host's seat.
 
@@ -233,13 +334,47 @@ class Tables:
             ConfigError: the plan or the name can't be used.
         """
         caller = principal()
-        caller.require(_SETTERS)
-        if caller.person:
+        caller.require(SEATED)
+        self._check(plan, is_guest=caller.is_guest)
+        name = self._free_name(name)
+        visitor = self._charge(earlier)
+        self._make_room(is_guest=caller.is_guest)
+        table = Table(
+            table_id=secrets.token_urlsafe(9),
+            plan=plan,
+            visitor=visitor,
+            is_guest=caller.is_guest,
+            address=caller.caller,
+            created_at=self._now(),
+            names=[None if seat in _FREE else seat for seat in plan.seats],
+            store=self._store_latest,
+        )
+        _log.info("table_set_up", table=table.table_id, seats=list(plan.seats), caller=caller.caller)
+        return table, self._seat(table, table.host, name)
+
+    def take_open_seat(self, table_id: str, name: str, *, earlier: str = "") -> tuple[Table, str]:
+        """Take a seat that is open to all; return its table and the secret of the seat.
+
+        It counts as a table that the caller sets up.
+
+        Raises:
+            ApiError: the caller may not, there is no open seat, or too many were taken.
+            ConfigError: the name can't be used.
+        """
+        principal().require(SEATED)
+        table, seat = self.open_table(table_id)
+        name = self._free_name(name)
+        self._charge(earlier)
+        secret = self._seat(table, seat, name)
+        table.signal()
+        return table, secret
+
+    def _charge(self, earlier: str) -> str:
+        """Count a table or seat of the admitted caller; return what its tables are counted by."""
+        caller, place = principal(), self.place_of(earlier)
+        if not caller.may_play:
             text = "an invitation is for one table; setting up another needs a token"
             raise ApiError(Reason.WRONG_ROLE, text)
-        self._check(plan)
-        name = self._free_name(name)
-        place = self.place_of(earlier)
         is_known = place is not None and place.seat == place.table.host
         visitor = place.table.visitor if place is not None and is_known else secrets.token_urlsafe(9)
         visitor = visitor if caller.token is None else caller.caller
@@ -249,19 +384,9 @@ class Tables:
             caller.caller,
             own=sum(table.visitor == visitor for table in opened),
             of_address=sum(table.address == caller.caller for table in opened),
+            is_guest=caller.is_guest,
         )
-        self._make_room()
-        table = Table(
-            table_id=secrets.token_urlsafe(9),
-            plan=plan,
-            visitor=visitor,
-            address=caller.caller,
-            created_at=self._now(),
-            names=[None if seat in (HOST, INVITED) else seat for seat in plan.seats],
-            store=self._store_latest,
-        )
-        _log.info("table_set_up", table=table.table_id, seats=list(plan.seats), caller=caller.caller)
-        return table, self._seat(table, table.host, name)
+        return visitor
 
     def invite(self, place: TablePlace, seat: int) -> str:
         """Return a new token that takes a seat, once, for the first person who opens it.
@@ -322,17 +447,94 @@ class Tables:
         if place.seat != table.host or seat not in free or bot not in self.house:
             text = f"seat {seat + 1}: only the host fills a free seat, by a bot of the house"
             raise ApiError(Reason.INVALID_FIELD, text)
+        self._give_to_bot(table, seat, bot)
+        self._begin_if_complete(table)
+        table.signal()
+
+    def _give_to_bot(self, table: Table, seat: int, bot: str) -> None:
+        """Let a bot of the house have a seat of a table that waits."""
         seats = table.plan.seats
         table.plan = replace(table.plan, seats=(*seats[:seat], bot, *seats[seat + 1 :]))
         table.names[seat] = bot
         table.writer.begin()
-        self._begin_if_complete(table)
+
+    def _fill_open_seats(self) -> None:
+        """Give the open seats to bots of the house for which nobody has come in time, or came and left."""
+        for table in [*self._tables.values()]:
+            if table.state is not TableState.OPEN or OPEN not in table.plan.seats or not self.house:
+                continue
+            if self._now() < table.open_until:
+                continue
+            for seat, planned in enumerate(table.plan.seats):
+                person = table.people.get(seat)
+                if planned != OPEN or (person is not None and self._is_near(person)):
+                    continue
+                if person is not None:
+                    person.leave()
+                    del table.people[seat]
+                    table.secrets = {one: its for one, its in table.secrets.items() if its != seat}
+                bot = min(self.house, key=lambda bot: (table.names.count(bot), bot))
+                self._give_to_bot(table, seat, bot)
+            self._begin_if_complete(table)
+            table.signal()
+
+    def _is_near(self, person: Person) -> bool:
+        """Return whether a person is there, or has just left."""
+        return person.is_present or self._lobby.clock() - person.away_since < AWAY_SECONDS
+
+    def activities(self, table: Table) -> list[SeatActivity]:
+        """Return what people wait for in a game: who is away, who is replaced, and who chooses."""
+        match = table.match
+        if match is None:
+            return []
+        found, open_decision = [], match.open_decision
+        for seat, person in table.people.items():
+            if person.stand_in:
+                found.append(SeatActivity(seat, Activity.REPLACED))
+            elif not person.is_present and not person.has_left:
+                found.append(SeatActivity(seat, Activity.AWAY, person.away_since + GRACE_SECONDS))
+        if open_decision is not None and open_decision.seat not in {one.seat for one in found}:
+            due = None if table.plan.decision_seconds is None else open_decision.due
+            found.append(SeatActivity(open_decision.seat, Activity.CHOOSES, due))
+        return found
+
+    def replace(self, place: TablePlace, seat: int) -> None:
+        """Let something choose for a person who is away, until that person is back.
+
+        Raises:
+            ApiError: the caller doesn't decide for the table, or nobody is away in this seat.
+        """
+        table = place.table
+        person, match = table.people.get(seat), table.match
+        if place.seat != table.deputy or match is None:
+            raise ApiError(Reason.WRONG_ROLE, "only the host lets a bot choose for a person who is away")
+        if person is None or person.is_present or person.has_left:
+            raise invalid("seat", f"nobody is away in seat {seat + 1}")
+        person.replace()
+        match.referee.stand_ins[seat] = person.stand_in
+        table.writer.begin()
         table.signal()
+
+    def greet(self, place: TablePlace, words: str) -> None:
+        """Say something to the others at a table.
+
+        Raises:
+            ApiError: it is not one of `GREETINGS`, or one came just before.
+        """
+        if words not in GREETINGS:
+            raise invalid("greet", f"{words[:20]!r} is not one of {', '.join(GREETINGS)}")
+        greetings = place.table.greetings
+        self._greeting_rates.take(f"{place.table.table_id} {place.seat}")
+        number = 1 + (greetings[-1].number if greetings else 0)
+        greetings.append(Greeting(number, place.seat, words))
+        place.table.signal()
 
     @asynccontextmanager
     async def present(self, place: TablePlace) -> AsyncIterator[None]:
         """Note that a person's page is open while the context lasts; when all are there, the match begins."""
         async with place.person.present():
+            if place.table.match is not None:
+                place.table.match.referee.stand_ins.pop(place.seat, None)
             self._begin_if_complete(place.table)
             place.table.signal()
             try:
@@ -348,11 +550,13 @@ class Tables:
         elif place.seat == table.host:
             self._close(table)
 
-    def _check(self, plan: TablePlan) -> None:
+    def _check(self, plan: TablePlan, *, is_guest: bool) -> None:
+        if is_guest and plan.config.mode is not Mode.FAMILY:
+            raise FieldError("mode", "visitors play family games; expert games need a token")
         if len(plan.seats) != plan.config.players or plan.seats.count(HOST) != 1:
             raise FieldError("seats", f"one of the {plan.config.players} must be yours")
         for bot in plan.seats:
-            if bot not in self._lobby.house and bot not in (HOST, INVITED):
+            if bot not in self._lobby.house and bot not in _FREE:
                 known = ", ".join(sorted(self._lobby.house)) or "none"
                 text = f"{bot[:64]!r} is not a bot of the house; there are: {known}"
                 raise ApiError(Reason.NOT_HOUSE_BOT, text, bot=bot[:64], house=known)
@@ -406,6 +610,8 @@ class Tables:
         table.enter(TableState.PLAYING)
         for seat, person in table.people.items():
             person.has_left = match.is_forfeited(seat)
+            if person.stand_in:
+                match.referee.stand_ins[seat] = person.stand_in
         match.watchers.add(table.writer.begin)
         match.over.add_done_callback(lambda _: self._end_match(table, match))
         table.writer.begin()
@@ -437,14 +643,25 @@ class Tables:
             if table.ended_at is not None and now - table.ended_at > KEPT_SECONDS:
                 del self._tables[table.table_id]
 
-    def _make_room(self) -> None:
-        """Let one more table be set up; ApiError if as many are in use as may be."""
-        if len(self._tables) < MAX_TABLES:
+    def _make_room(self, *, is_guest: bool) -> None:
+        """Let one more table be set up; ApiError if as many are in use as may be.
+
+        The oldest one that is over goes, else one of a guest that waits and at which nobody is.
+        """
+        most = MAX_GUEST_TABLES if is_guest else MAX_TABLES
+        kept = [table for table in self._tables.values() if table.is_guest or not is_guest]
+        if len(kept) < most:
             return
-        oldest = next((table for table in self._tables.values() if table.ended_at is not None), None)
-        if oldest is None:
-            raise too_many(MAX_TABLES, "tables")
-        del self._tables[oldest.table_id]
+        ended = [table for table in kept if table.ended_at is not None]
+        empty = [
+            table for table in kept if table.state is TableState.OPEN and table.is_guest and not table.is_met
+        ]
+        if not (ended or empty):
+            raise too_many(most, "tables")
+        table = (ended or empty)[0]
+        if not ended:
+            self._close(table)
+        del self._tables[table.table_id]
 
     # What survives a restart
 
@@ -484,6 +701,7 @@ class Tables:
             "decision_seconds": table.plan.decision_seconds,
             "seed": table.plan.seed,
             **{name: getattr(table, name) for name in _STORED},
+            "replaced": [seat for seat, person in table.people.items() if person.stand_in],
             "record": None if table.match is None else table.match.record(),
         }
 
@@ -494,6 +712,8 @@ class Tables:
         for seat, name in enumerate(table.names):
             if name is not None and name.startswith(PERSON_MARK):
                 table.people[seat] = Person(name, self._lobby)
+        for seat in state["replaced"]:
+            table.people[seat].replace()
         record = state["record"]
         if record is not None:
             self._begin(table, seed=record["deal"]["seed"], past=record)

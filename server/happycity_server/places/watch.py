@@ -205,7 +205,12 @@ class _Moves:
                 if entry["decision"] == number:
                     metrics = entry["values"]
                     self._metrics += 1
-            self._playback.answer(move, think_seconds=think_us / 1e6 if think_us else None, metrics=metrics)
+            self._playback.answer(
+                move,
+                think_seconds=think_us / 1e6 if think_us else None,
+                metrics=metrics,
+                chosen_by=referee.choosers.get(number, ""),
+            )
             self._game.apply(move)
             self._playback.show(self._game)
             for incident in islice(referee.incidents, self._incidents, None):

@@ -33,6 +33,8 @@ class Events:
     """Other bots are connected to the lobby or a worker, or a worker comes or goes."""
     incident: Listeners[[int, MatchIncident]] = field(default_factory=Listeners)
     """In a tournament, which comes first, there was a strike or a forfeit."""
+    swept: Listeners[[]] = field(default_factory=Listeners)
+    """The lobby has noticed what is due by its clock."""
     match_over: Listeners[[]] = field(default_factory=Listeners)
     """A match is over, and its bots have more room."""
     usage_reported: Listeners[[Iterable[Submission]]] = field(default_factory=Listeners)

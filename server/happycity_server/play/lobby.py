@@ -331,6 +331,7 @@ class Lobby:
                 self._remove_expired(session)
                 self._begin_matches_of(session.name)
         self.counters.bots_asked = asked
+        self.events.swept()
 
     def _sweep_again(self) -> None:
         self._sweep_later()  # first, as no error may end the sweeping

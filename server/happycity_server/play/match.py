@@ -193,6 +193,11 @@ class Match(OpenMatch):
         """Return whether a seat is forfeited."""
         return self.referee.endings[seat] is not Ending.FINISHED
 
+    @property
+    def open_decision(self) -> AskedDecision | None:
+        """The decision that waits for a bot; None if none does."""
+        return self._asked
+
     def asked_at(self, seat: int) -> float | None:
         """Return when the clock of a seat's open decision was started; None if none waits for its bot."""
         return self._asked.asked_at if self._asked is not None and self._asked.seat == seat else None

@@ -29,7 +29,7 @@ from happycity import (
 )
 from happycity.match import one_line, seat_results
 from happycity.records.record import Json, Recorder, clock_json, metrics_json
-from happycity.records.replay import clock_of, endings_of, incidents_of
+from happycity.records.replay import choosers_of, clock_of, endings_of, incidents_of
 
 MAX_METRICS = 16
 """How many of an answer are kept."""
@@ -178,6 +178,10 @@ class Referee:
         self._policy = policy
         self._strikes = [0] * players
         self._late = [0] * players  # decisions without an answer in time
+        self.stand_ins: dict[int, str] = {}
+        """By seat: what chooses at present for its player, who is away."""
+        self.choosers: dict[int, str] = {}
+        """By decision: what chose in the place of the seat's player, where something did."""
         self.metrics: list[Json] = []
         """The bots' numbers about their decisions so far, as a record has them."""
         self._notified_of_metrics: set[int] = set()  # seats
@@ -226,6 +230,7 @@ class Referee:
             clock=clock,
             metrics=self.metrics,
             incidents=self.incidents,
+            choosers=self.choosers,
         )
 
     def start(self, now: float) -> list[Action]:
@@ -237,7 +242,7 @@ class Referee:
         """Bring the game to where its record so far ends; the open decision gets its whole time again."""
         self.endings, self.metrics = list(endings_of(past)), list(past.get("metrics", []))
         self.reasons = list(past.get("reasons", self.reasons))
-        self.incidents = incidents_of(past)
+        self.incidents, self.choosers = incidents_of(past), choosers_of(past)
         for incident in self.incidents:
             self._strikes[incident.seat] += incident.kind is not IncidentKind.FORFEIT
             self._late[incident.seat] += incident.kind is IncidentKind.TIMEOUT
@@ -357,6 +362,8 @@ class Referee:
 
     def _play(self, move: Move, think_us: int, *, answered: bool) -> MovePlayed:
         game, seat = self.game, self.game.seat
+        if self.stand_ins and answered and seat in self.stand_ins:
+            self.choosers[self.decision_id] = self.stand_ins[seat]
         self.think_us.append(think_us)
         self._recorder.add(game, move)
         game.apply(move)

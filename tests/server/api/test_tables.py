@@ -2,25 +2,37 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, suppress
 
 import pytest
 from tests.server.harness import Clock
 
-from happycity import Config, ConfigError, VoidReason
+from happycity import Config, ConfigError, Mode, VoidReason
+from happycity.errors import FieldError
 from happycity.match import check_bot_name, check_person_name
+from happycity.records.replay import choosers_of
 from happycity.v1 import game_pb2
 from happycity.v1 import play_service_pb2 as play
+from happycity_runtime.event_loop import first_of
 from happycity_runtime.tokens import Role
-from happycity_server.access.roles import Principal, principal_variable
+from happycity_server.access.roles import Principal, PublicRole, principal_variable
 from happycity_server.errors import ApiError, Reason
-from happycity_server.people.person import MAX_PAGES
+from happycity_server.people import tables as tables_module
+from happycity_server.people.person import MAX_PAGES, STAND_IN
 from happycity_server.people.practice import VISITORS, Practice
 from happycity_server.people.tables import (
+    AWAY_SECONDS,
+    GRACE_SECONDS,
+    GREETING_SECONDS,
     HOST,
     INVITED,
     KEPT_SECONDS,
     MAX_INVITATIONS,
+    OPEN,
+    OPEN_SECONDS,
     WAITING_SECONDS,
+    Activity,
+    SeatActivity,
     TablePlace,
     TablePlan,
     Tables,
@@ -41,7 +53,7 @@ class Arena:
         self.clock = clock
         self.begun: list[Match] = []
         self.lobby = Lobby(FairClock(clock, tick_seconds=SWEEP_SECONDS), lambda: 0.0, house=["greedy"])
-        practice = Practice(self.lobby, open_per_bot=2, per_hour=100, clock=clock)
+        practice = Practice(self.lobby, open_per_bot=2, per_hour=100, guests_per_hour=2, clock=clock)
         self.tables = Tables(self.lobby, self.begin, practice, store, clock)
 
     def begin(self, spec: MatchSpec, match_id: int | None) -> Match:
@@ -63,7 +75,7 @@ class Arena:
         return place
 
 
-def called_by(caller: str, *roles: Role, person: str = "") -> None:
+def called_by(caller: str, *roles: Role | PublicRole, person: str = "") -> None:
     principal_variable.set(Principal(caller, frozenset(roles), person=person))
 
 
@@ -291,3 +303,201 @@ async def test_only_the_decision_that_waits_is_answered(arena: Arena) -> None:
     assert person.decision is not None
     person.answer(2, 1)
     assert person.decision is None
+
+
+async def test_guests_play_family_games(arena: Arena) -> None:
+    """Without a token a game counts for the address; expert games, and more games, need one."""
+    called_by("10.0.0.0", PublicRole.PUBLIC)
+    with pytest.raises(ApiError) as refused:
+        arena.host(HOST, "greedy")
+    assert refused.value.reason is Reason.UNAUTHENTICATED
+    called_by("10.0.0.0", PublicRole.PUBLIC, PublicRole.GUEST)
+    expert = TablePlan(Config(players=2, mode=Mode.EXPERT), (HOST, "greedy"), decision_seconds=None, seed=1)
+    with pytest.raises(FieldError, match="visitors play family games"):
+        arena.tables.create(expert, "Anna")
+    for name in ("A1", "A2"):
+        assert arena.host(HOST, "greedy", name=name).table.is_guest
+    with pytest.raises(ApiError, match="2 games an hour of visitors of your address"):
+        arena.host(HOST, "greedy", name="A3")
+    called_by("10.0.1.0", PublicRole.PUBLIC, PublicRole.GUEST)
+    assert arena.host(HOST, "greedy", name="A3").table.is_guest
+    called_by("token 1", Role.BOT, PublicRole.PUBLIC, PublicRole.GUEST)
+    assert not arena.host(HOST, "greedy", name="A4").table.is_guest
+
+
+async def test_guests_leave_room_for_others(arena: Arena, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A guest's table at which nobody is makes room; guests don't take all places."""
+    monkeypatch.setattr(tables_module, "MAX_TABLES", 3)
+    monkeypatch.setattr(tables_module, "MAX_GUEST_TABLES", 2)
+    async with AsyncExitStack() as pages:
+        for number in range(4):
+            called_by(f"10.0.{number}.0", PublicRole.PUBLIC, PublicRole.GUEST)
+            place = arena.host(HOST, INVITED, name=f"A{number}")
+            if number:
+                await pages.enter_async_context(arena.tables.present(place))
+            if number == 2:
+                with pytest.raises(ApiError, match="2 tables are open already"):
+                    arena.host(HOST, INVITED, name="B")
+                break
+        called_by("token 1", Role.BOT)
+        arena.host(HOST, INVITED, name="C")
+        with pytest.raises(ApiError, match="3 tables are open already"):
+            arena.host(HOST, INVITED, name="D")
+
+
+async def test_bots_take_open_seats_in_time(arena: Arena, clock: Clock) -> None:
+    """Who comes first has the seat; after a minute a bot has it, also that of somebody who left."""
+    anna = arena.host(HOST, OPEN, OPEN, OPEN)
+    table = anna.table
+    assert not arena.tables.open_tables()  # as its host is away
+    async with arena.tables.present(anna):
+        assert arena.tables.open_tables() == [table]
+        called_by("somebody else", PublicRole.GUEST)
+        taken = [arena.place(arena.tables.take_open_seat(table.table_id, name)[1]) for name in ("Bob", "Eve")]
+        assert [place.seat for place in taken] == [1, 2]
+        async with arena.tables.present(taken[0]):
+            clock.now += OPEN_SECONDS - 1
+            arena.lobby.sweep()
+            assert (table.state, table.open_seats) == (TableState.OPEN, [3])
+            clock.now += 1
+            arena.lobby.sweep()
+            arena.lobby.sweep()  # the first one after a jump of time is put off
+            assert table.names == ["@Anna", "@Bob", "greedy", "greedy"]
+            assert table.state is TableState.PLAYING
+    assert arena.tables.place_of("gone") is None
+    with pytest.raises(ApiError, match="no open seat any more"):
+        arena.tables.take_open_seat(table.table_id, "Ida")
+    assert AWAY_SECONDS < OPEN_SECONDS
+
+
+async def test_open_seats_need_somebody_who_may_play(arena: Arena) -> None:
+    """Neither the public of a server without guests, nor who has an invitation only, takes one."""
+    anna = arena.host(HOST, OPEN)
+    async with arena.tables.present(anna):
+        for roles, person in (([PublicRole.PUBLIC], ""), ([Role.OBSERVER], ""), ([Role.BOT], "@Bob")):
+            called_by("somebody", *roles, person=person)
+            with pytest.raises(ApiError):
+                arena.tables.take_open_seat(anna.table.table_id, "Eve")
+        assert anna.table.open_seats == [1]
+
+
+class Played:
+    """A running game of two people, of whom the second may leave."""
+
+    def __init__(self, arena: Arena) -> None:
+        self.tables, self.arena = arena.tables, arena
+        self.anna = arena.host(HOST, INVITED)
+        _, secret = arena.tables.accept(arena.tables.invite(self.anna, 1), "Bob")
+        self.bob = arena.place(secret)
+
+    def start(self) -> Match:
+        (match,) = self.arena.begun
+        lobby = self.arena.lobby
+        match.start([lobby.sessions["@Anna"], lobby.sessions["@Bob"]], lobby.clock())
+        return match
+
+    async def turn_of(self, place: TablePlace) -> None:
+        """Let all answer until a person is asked."""
+        people = [self.anna.person, self.bob.person]
+        while place.person.decision is None:
+            versions = [person.changes.version for person in people]
+            for person in people:
+                if person.decision is not None and person.is_present:
+                    person.answer(person.decision.decision_id, 0)
+            changes = [person.changes.next(seen) for person, seen in zip(people, versions, strict=True)]
+            await first_of(*changes)
+
+
+async def test_others_see_who_is_waited_for(arena: Arena, clock: Clock) -> None:
+    """Who chooses and how long, who is away and how long the seat is kept."""
+    played = Played(arena)
+    async with arena.tables.present(played.anna):
+        bob = arena.tables.present(played.bob)
+        await bob.__aenter__()
+        match, table = played.start(), played.anna.table
+        await played.turn_of(played.bob)
+        assert match.open_decision is not None
+        due = match.open_decision.due
+        assert arena.tables.activities(table) == [SeatActivity(1, Activity.CHOOSES, due)]
+        version = played.anna.person.changes.version
+        await bob.__aexit__(None, None, None)
+        assert played.anna.person.changes.version > version, "pages hear of it at once"
+        away = clock.now + GRACE_SECONDS
+        (found,) = arena.tables.activities(table)
+        assert (found.seat, found.activity) == (1, Activity.AWAY)
+        assert found.due == pytest.approx(away)
+
+
+async def test_a_policy_plays_for_who_is_away(arena: Arena, store: AsyncStore, clock: Clock) -> None:
+    """The host has it choose until the person is back; records name it, after a restart too."""
+    played = Played(arena)
+    anna, bob, tables = played.anna, played.bob, arena.tables
+    async with tables.present(anna):
+        with pytest.raises(ApiError, match="only the host"):
+            tables.replace(anna, 1)  # before the game
+        page = tables.present(bob)
+        await page.__aenter__()
+        match = played.start()
+        await played.turn_of(bob)
+        first = match.referee.decision_id
+        with pytest.raises(ApiError, match="nobody is away"):
+            tables.replace(anna, 1)
+        await page.__aexit__(None, None, None)
+        for place, seat in ((bob, 0), (anna, 0), (anna, 2), (anna, -1)):
+            with pytest.raises(ApiError):
+                tables.replace(place, seat)
+        tables.replace(anna, 1)
+        await played.turn_of(anna)
+        last = match.referee.decision_id - 1
+        assert match.referee.choosers == dict.fromkeys(range(first, last + 1), STAND_IN)
+        assert tables.activities(anna.table) == [
+            SeatActivity(1, Activity.REPLACED),
+            SeatActivity(0, Activity.CHOOSES, match.open_decision.due if match.open_decision else None),
+        ]
+        async with tables.present(bob):
+            await played.turn_of(bob)
+            assert bob.person.decision is not None
+            bob.person.answer(bob.person.decision.decision_id, 0)
+            assert len(match.referee.choosers) == last + 1 - first
+        tables.replace(anna, 1)
+    await tables.close()
+    record = match.record()
+    assert choosers_of(record) == match.referee.choosers
+    assert [line.get("by") for line in record["moves"][first - 1 : last]] == [STAND_IN] * (last + 1 - first)
+    other = Arena(clock, store)
+    await other.tables.restore()
+    (again,) = other.begun
+    assert again.referee.choosers == match.referee.choosers
+    assert again.referee.stand_ins == {1: STAND_IN}
+    await other.tables.close()
+
+
+async def test_while_the_host_is_away_another_person_decides(arena: Arena) -> None:
+    played = Played(arena)
+    async with arena.tables.present(played.bob):
+        async with arena.tables.present(played.anna):
+            played.start()
+            assert played.anna.table.deputy == 0
+        assert played.anna.table.deputy == 1
+        arena.tables.replace(played.bob, 0)
+        assert played.anna.person.stand_in == STAND_IN
+
+
+async def test_greetings_are_ready_made_and_few(arena: Arena, clock: Clock) -> None:
+    """Free text is refused, and so is too much; nothing of it is stored."""
+    anna = arena.host(HOST, INVITED)
+    for text in ("", "Hello", "<b>", "x" * 1000):
+        with pytest.raises(ApiError, match="is not one of hello, "):
+            arena.tables.greet(anna, text)
+    for _ in range(3):
+        arena.tables.greet(anna, "hello")
+    with pytest.raises(ApiError) as refused:
+        arena.tables.greet(anna, "luck")
+    assert refused.value.reason is Reason.RATE_LIMITED
+    for _ in range(20):
+        clock.now += GREETING_SECONDS
+        arena.lobby.clock.tick()
+        with suppress(ApiError):
+            arena.tables.greet(anna, "luck")
+    assert len(anna.table.greetings) <= 8
+    assert "luck" not in str(arena.tables._state(anna.table))

@@ -5,15 +5,17 @@
 import { element, field } from "./board.js";
 import { caption, isRunning, showMoves, skip } from "./film.js";
 import { showLink } from "./link.js";
+import { listen, receiveOthers, showGreeting, showOthers } from "./people.js";
 import { keep, kept, setting } from "./settings.js";
 import { follow } from "./socket.js";
 import { sound } from "./sound.js";
+import { secondsUntil, timeUntil } from "./times.js";
 import { goTo, known, shown } from "./viewer.js";
 import { gettext, ngettext } from "./words.js";
 
 const GUIDE_SETTING = "happycity-guide"; // the table at which the guide advises
 const WARNINGS = [60, 30, 10]; // seconds left at which the clock speaks
-const NO_CLOCK = 3600; // more than this is not shown
+const SETTLED = 300; // milliseconds after which a new decision takes a press, which may be meant for the last one
 
 const playing = document.getElementById("playing");
 const viewer = document.getElementById("viewer");
@@ -40,6 +42,7 @@ let chosen = null; // the decision that was answered
 let due = null; // when the time is up, on the page's own clock
 let warned = null;
 let touched = null; // the choice whose text is shown
+let settling = null; // the decision that is new
 let announced = null; // the decision, or the end, that was heard
 let usesKeys = !coarse.matches; // else a ring would mark the first move as if it was chosen
 let isAtMoves = true; // whether the focus is, or was before the table was drawn again
@@ -74,9 +77,11 @@ function showPanel() {
   panel.innerHTML = message.panel;
   panel.hidden = !isNewest;
   playing.dataset.asks = message.asks ?? "";
+  showOthers();
   if (message.news.length) showNews(message.news.map((sentence) => [sentence]));
   if (!isNewest) return;
   announce();
+  settle();
   for (const one of panel.querySelectorAll("[data-on]")) {
     const slot = board.querySelector(one.dataset.on)?.closest("li");
     if (!slot) continue;
@@ -97,6 +102,14 @@ function announce() {
   else if (!isOwnMove()) sound("turn");
 }
 
+// Lets a press that follows another one at once choose nothing in the next decision.
+function settle() {
+  if (message.decision === null || message.decision === settling) return;
+  settling = message.decision;
+  playing.classList.add("settling");
+  setTimeout(() => playing.classList.remove("settling"), SETTLED);
+}
+
 // Shows one of the moves that a person waits for, before there are choices again.
 function showMove() {
   clearTable();
@@ -104,6 +117,7 @@ function showMove() {
   panel.hidden = false;
   playing.dataset.asks = "";
   panel.replaceChildren(waiting.content.cloneNode(true));
+  showOthers();
   showNews([caption().flatMap((part) => [part, " "])]);
   focusMoves();
 }
@@ -115,7 +129,7 @@ function focusMoves() {
 
 function receivePanel(received) {
   message = received;
-  document.title = message.decision === null ? title : `● ${title}`;
+  document.title = message.decision === null ? title : `● ${gettext("Your turn")} - ${title}`;
   seatBar.hidden = !message.plays;
   due = message.left === null ? null : performance.now() + 1000 * message.left;
   clockWarning.textContent = "";
@@ -125,10 +139,11 @@ function receivePanel(received) {
 }
 
 function showClock() {
-  const left = due === null ? null : Math.max(0, Math.ceil((due - performance.now()) / 1000));
-  clock.hidden = left === null || left > NO_CLOCK;
+  showOthers();
+  const [left, time] = [secondsUntil(due), timeUntil(due)];
+  clock.hidden = !time;
   if (clock.hidden) return;
-  clock.querySelector("b").textContent = `${Math.floor(left / 60)}:${String(left % 60).padStart(2, "0")}`;
+  clock.querySelector("b").textContent = time;
   clock.classList.toggle("soon", left <= WARNINGS[1]);
   const warning = WARNINGS.findLast((seconds) => left <= seconds);
   if (warning && warning !== warned) clockWarning.textContent = ngettext("%(num)s second left", "%(num)s seconds left", left);
@@ -139,6 +154,8 @@ function receive(text) {
   const received = JSON.parse(text);
   if (received.plies || received.end) showMoves(received);
   if (received.panel !== undefined) receivePanel(received);
+  if (received.seats) receiveOthers(received);
+  if (received.greeting) showGreeting(received.greeting);
   if (received.link) showLink(received.link);
 }
 
@@ -154,6 +171,7 @@ function path() {
 }
 
 const socket = follow(path, receive, showGone);
+listen((sent) => socket.send(JSON.stringify(sent)));
 setInterval(showClock, 500);
 viewer.addEventListener("shown", () => (isRunning() ? showMove() : showPanel()));
 
@@ -169,7 +187,7 @@ function markChosen() {
 
 function choose(button) {
   // Until the server answers: a second press must not choose in the next decision.
-  if (chosen?.decision === message.decision) return;
+  if (chosen?.decision === message.decision || playing.matches(".settling")) return;
   if (!socket.send(JSON.stringify({ answer: [message.decision, Number(button.dataset.move)] }))) return;
   chosen = { decision: message.decision, move: button.dataset.move };
   showText(null);
@@ -194,9 +212,9 @@ playing.addEventListener("click", (event) => {
   const isTouch = coarse.matches && event.detail > 0; // a key has no detail
   if (!button) showText(isTouch ? event.target.closest(".card[title]") : null);
   else if (isTouch && button !== touched) showText(button, button);
-  else choose(button);
+  else if (isTouch || event.detail < 2) choose(button); // not the second half of a double click
 });
-sheetButton.addEventListener("click", () => choose(touched));
+sheetButton.addEventListener("click", (event) => event.detail < 2 && choose(touched));
 
 function markNearer(event) {
   const button = event.target.closest?.(".can, [data-move]");

@@ -7,7 +7,8 @@ const LONGEST_PAUSE = 15000;
 const REFUSED = 4000; // Codes from here on are refusals: 4000 and an HTTP status.
 const state = document.getElementById("link-state");
 
-function say(text) {
+function say(text, isLost = false) {
+  document.documentElement.classList.toggle("lost", isLost);
   if (!state) return;
   state.textContent = text;
   state.hidden = !text;
@@ -37,7 +38,7 @@ export function follow(path, receive, refused = () => {}) {
         refused();
         return;
       }
-      say(gettext("Connection lost, trying again"));
+      say(gettext("Connection lost, trying again"), true);
       setTimeout(open, pause * (0.5 + Math.random()));
       pause = Math.min(2 * pause, LONGEST_PAUSE);
     });

@@ -1,4 +1,4 @@
-// Short tones, where a person has switched them on.
+// Short tones, unless a person has switched them off; browsers allow none before the first click or key.
 
 import { setting } from "./settings.js";
 
@@ -15,7 +15,7 @@ const isOn = setting("sound");
 let context = null;
 
 export function sound(name) {
-  if (!isOn.checked) return;
+  if (!isOn.checked || !navigator.userActivation?.hasBeenActive) return;
   context ??= new AudioContext();
   for (const [frequency, start, length] of TONES[name]) {
     const begin = context.currentTime + start;

@@ -2,8 +2,17 @@
 
 import { hideLink, showLink } from "./link.js";
 import { follow } from "./socket.js";
+import { timeUntil } from "./times.js";
 
 const room = document.getElementById("waiting");
+let due = null; // when bots take the open seats, on the page's own clock
+
+function showTime() {
+  const time = room.querySelector("[data-time]");
+  if (time && due !== null) time.textContent = timeUntil(due);
+}
+
+setInterval(showTime, 500);
 
 function receive(text) {
   const message = JSON.parse(text);
@@ -12,6 +21,8 @@ function receive(text) {
   if (message.waiting === undefined) return;
   const focused = document.activeElement?.dataset.invite;
   room.innerHTML = message.waiting;
+  due = message.left === null ? null : performance.now() + 1000 * message.left;
+  showTime();
   if (focused) room.querySelector(`[data-invite="${CSS.escape(focused)}"]`)?.focus();
   if (message.over) hideLink();
 }
