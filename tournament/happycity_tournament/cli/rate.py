@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from itertools import combinations
 from typing import Annotated
 
@@ -110,7 +111,7 @@ def _counts_json(loaded: RatedGames) -> Json:
 
 def _differences_json(ratings: Ratings) -> list[Json]:
     return [
-        {"bot": bot, "other": other, **difference._asdict()}
+        {"bot": bot, "other": other, **asdict(difference)}
         for bot, other in combinations([line.bot for line in ratings.lines], 2)
         if (difference := ratings.difference(bot, other)) is not None
     ]

@@ -17,7 +17,7 @@ from markupsafe import Markup
 
 from happycity_runtime.files import replacing
 from happycity_tournament.games import FinishedGame
-from happycity_tournament.ratings.results import Ratings, interval_text
+from happycity_tournament.ratings.results import Ratings
 from happycity_tournament.ratings.sprt import MIN_BLOCKS, SprtPoint
 from happycity_tournament.ratings.statistics import MIN_DEALS
 from happycity_tournament.report import charts
@@ -153,7 +153,6 @@ def render(report: Report) -> str:
             pools=report.ratings.pools,
             forfeits=[ending for ending in FORFEITS if any(line.endings[ending] for line in failing)],
             line_class=charts.line_class,
-            interval_text=interval_text,
             min_deals=MIN_DEALS,
             min_blocks=MIN_BLOCKS,
             max_history_bots=MAX_HISTORY_BOTS,
@@ -198,7 +197,7 @@ def _summary(report: Report) -> str:
     if above is None:
         ahead = f"{charts.whole(first.elo - second.elo)} ahead of {second.bot}"
         return f"{first.bot} is first, {ahead}. There are too few deals to say how certain that is."
-    doubt = "" if above.low > 0 else ": which of the two is stronger is not certain"
+    doubt = "" if above.low is not None and above.low > 0 else ": which of the two is stronger is not certain"
     return f"{first.bot} is first, {above.text} Elo above {second.bot}{doubt}."
 
 

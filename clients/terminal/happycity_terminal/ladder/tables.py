@@ -15,7 +15,7 @@ from happycity.tournament.v1beta1 import rating_pb2
 from happycity.wire.enums import enum_word
 from happycity.wire.match import bot_info_of, seconds_of
 from happycity_tournament.cli.tables import DAY_AND_MINUTE, UNKNOWN, empty_table, moment_text
-from happycity_tournament.ratings.results import interval_text
+from happycity_tournament.ratings.results import Interval
 from happycity_tournament.ratings.statistics import MIN_DEALS, student_margin
 
 
@@ -149,9 +149,8 @@ def _version(version: pb.BotVersion) -> str:
 
 
 def _rating_cells(rating: rating_pb2.Rating) -> tuple[str, str]:
-    return f"{rating.elo:.0f}", UNKNOWN if rating.low == rating.high else interval_text(
-        rating.low, rating.high
-    )
+    interval = Interval(low=rating.low, high=rating.high)
+    return f"{rating.elo:.0f}", interval.interval_text if interval.margin else UNKNOWN
 
 
 def _opponents(challenge: pb.Challenge) -> str:
