@@ -69,7 +69,7 @@ def test_intervals_are_the_sandwich_by_deal() -> None:
     )
     scaled = scores * np.sqrt(deals / (deals - 1))
     chance = strengths / (1 + strengths)
-    middle = scaled.T @ scaled + np.diag(0.5 - chance * (1 - chance))
+    middle = scaled.T @ scaled + np.diag(0.5 - chance * (1 - chance)) + np.outer(0.5 - chance, 0.5 - chance)
     expected = fitted.inverse @ middle @ fitted.inverse
     assert estimate.covariance == pytest.approx(expected)
     error = ELO_PER_LOGIT * math.sqrt(expected[0, 0] + expected[3, 3] - 2 * expected[0, 3])

@@ -159,7 +159,7 @@ def estimate_of(games: Games) -> Estimate:
         shared.astype(np.int64),
         covariance,
         pools_of(games),
-        _independent(*sums, deals),
+        _independent(sums[0], sums[1], deals),
         _closure(games.scores() > 0),
     )
 
