@@ -16,7 +16,7 @@ from happycity.wire.enums import enum_word
 from happycity.wire.match import bot_info_of, seconds_of
 from happycity_tournament.cli.tables import DAY_AND_MINUTE, UNKNOWN, empty_table, moment_text
 from happycity_tournament.ratings.results import Interval
-from happycity_tournament.ratings.statistics import MIN_DEALS, student_margin
+from happycity_tournament.ratings.statistics import MIN_ANYTIME_DEALS, anytime_margin
 
 
 def ladder_lines(ladder: pb.Ladder) -> Iterator[str]:
@@ -116,9 +116,9 @@ def comparison_lines(comparison: pb.VersionComparison, old: int, new: int) -> It
     """Yield how two versions compare."""
     if comparison.deals:
         known = comparison.standard_error if comparison.HasField("standard_error") else None
-        margin = student_margin(comparison.deals, known)
+        margin = anytime_margin(comparison.deals, known)
         interval, remark = (
-            ("", f"; an interval takes {MIN_DEALS}") if margin is None else (f" ± {margin:.3f}", "")
+            ("", f"; an interval takes {MIN_ANYTIME_DEALS}") if margin is None else (f" ± {margin:.3f}", "")
         )
         yield (
             f"version {new} scores {comparison.difference:+.3f}{interval} a game against version {old}, "
