@@ -230,7 +230,7 @@ def _notes(lines: Sequence[Standing] | Sequence[BotRating]) -> Iterator[str]:
 
 def _details(ratings: Ratings) -> Iterator[str]:
     """Yield what should be known about the model of ratings."""
-    yield f"Elo: {ratings.model}; {ratings.zero_point} {ratings.anchor_elo:.0f}"
+    yield f"Elo: {ratings.model}; {ratings.anchor or 'the mean'} {ratings.anchor_elo:.0f}"
     yield from ratings.notes
 
 

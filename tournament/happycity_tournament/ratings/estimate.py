@@ -27,6 +27,7 @@ from happycity_tournament.ratings.results import LOST_ALL, WON_ALL
 from happycity_tournament.ratings.statistics import ELO_PER_LOGIT, MIN_DEALS, student_quantile
 
 _ROUNDING = 1e-6
+_WELL_KNOWN = 6  # deals that a strength has to follow from to be in the mean
 _CELLS_AT_ONCE = 1 << 18  # of a matrix with a row for each deal: 2 MB
 _erfc = np.frompyfunc(math.erfc, 1, 1)
 
@@ -68,11 +69,15 @@ class Estimate:
 
         These are the largest group in which each bot was above each other one, if only through others (the
         condition under which strengths have a finite estimate, Ford 1957). Of groups of one size all are in
-        the mean, and of single bots those that neither won nor lost everything, if there are any.
+        the mean, and of single bots those that neither won nor lost everything, if there are any. Of the
+        group those count that are known by more than a few upsets, as one of a much stronger bot would move
+        the mean by far.
         """
         groups = self.above & self.above.T
         np.fill_diagonal(groups, val=True)
         sizes = groups.sum(axis=1) + 0.5 * np.array([not mark for mark in marks_of(self.games)])
+        known = self.independent >= np.minimum(_WELL_KNOWN, self.deals / 2)
+        sizes = sizes + 0.25 * known
         largest = np.zeros(self.pools.max(initial=-1) + 1)
         np.maximum.at(largest, self.pools, sizes)
         in_mean: Flags = sizes == largest[self.pools]

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from happycity_tournament.ratings.columns import Flags, Floats, Ints
 
 _TAIL = 0.025
+_MOST_NAMED = 10
 
 
 def rate(
@@ -71,9 +72,19 @@ def rate(
         lines=tuple(sorted(lines, key=lambda line: (line.pool, -round(line.elo, ELO_DIGITS)))),
         anchor=anchor,
         anchor_elo=anchor_elo,
-        notes=(larger,) if error_factor != 1 else (),
+        notes=(*_mean_notes(estimate, anchor), *((larger,) if error_factor != 1 else ())),
         differences=differences,
     )
+
+
+def _mean_notes(estimate: Estimate, anchor: str | None) -> Iterator[str]:
+    """Yield which bots the mean is not of, if it isn't of all."""
+    anchored = -1 if anchor is None else estimate.pools[estimate.games.bots.index(anchor)]
+    outside = np.flatnonzero(~estimate.in_mean & (estimate.pools != anchored)).tolist()
+    if outside:
+        names = ", ".join(estimate.games.bots[number] for number in outside[:_MOST_NAMED])
+        more = f" and {len(outside) - _MOST_NAMED} more" if len(outside) > _MOST_NAMED else ""
+        yield f"the mean is that of all bots but {names}{more}, of which games say too little"
 
 
 def _known(end: float) -> float | None:

@@ -138,8 +138,8 @@ class Ratings:
     lines: tuple[BotRating, ...]
     """Pool by pool, best first."""
     anchor: str | None = None
-    """The bot whose rating is given; None: the mean of each pool is. Pools without it have their mean, that
-    of the bots whose intervals have two ends, if there are any."""
+    """The bot whose rating is given; None: the mean of each pool is. Pools without it have their mean. Which
+    bots it is of is among the notes, unless it is of all."""
     anchor_elo: float = MEAN_ELO
     """The rating of the anchor, or of the mean."""
     model: str = MODEL
@@ -148,13 +148,6 @@ class Ratings:
     differences: Mapping[tuple[str, str], Difference] = field(default_factory=dict)
     """By bot and other bot, within pools, if both played two deals; those of a server's tournament are known
     of neighbours in the order only."""
-
-    @property
-    def zero_point(self) -> str:
-        """What is rated `anchor_elo`, in words."""
-        two_ended = [line for line in self.lines if not line.has_one_end]
-        bots = "all bots" if len(two_ended) in (0, len(self.lines)) else "the bots with two ends"
-        return self.anchor or f"the mean of {bots}"
 
     @property
     def pools(self) -> int:

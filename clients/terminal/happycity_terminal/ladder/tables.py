@@ -61,6 +61,22 @@ def leaderboard_table(lines: Sequence[pb.LeaderboardLine]) -> Table:
     return table
 
 
+def owners_table(owners: Sequence[pb.OwnerLine]) -> Table:
+    """Return the owners, each by its best bot."""
+    table = empty_table("rank", "owner", "best bot", "Elo", "at least", "bots")
+    for owner in owners:
+        best = owner.best
+        table.add_row(
+            str(owner.rank),
+            Text("the house" if best.house else best.owner or UNKNOWN),
+            Text(best.version.bot),
+            f"{best.rating.elo:.0f}",
+            f"{owner.low:.0f}",
+            str(owner.bots),
+        )
+    return table
+
+
 def _cost_cells(line: pb.LeaderboardLine) -> tuple[str, str]:
     """Return the CPU seconds and megabytes of a hosted bot."""
     if not line.HasField("cost"):
