@@ -350,20 +350,18 @@ def main() -> None:
             best = [each.best for each in simulated(replace(HOPPER, hopper=hops), options.seeds)]
             print(f"hopper with {hops} versions: ranked at {np.mean(best):+.0f} Elo at its best", flush=True)
     if "alts".startswith(options.only):
-        print(
-            "| bots of one owner, all of strength 0 | best lower end | above 0 | for all at once | above 0 |"
-        )
+        print("| bots of one owner, all of strength 0 | best lower end | above 0 | all at once | above 0 |")
         print("|---:|---:|---:|---:|---:|")
         for alts in (1, 10, 50):
-            best = list[tuple[float, float]]()
+            ends_by_world = list[tuple[float, float]]()
             for seed in range(options.seeds):
                 simulation = Simulation(replace(ALTS, alts=alts), seed=seed)
                 simulation.run()
                 if (found := simulation.best_of_owner(ALTS.weeks * WEEK)) is not None:
-                    best.append(found)
+                    ends_by_world.append(found)
             cells = (
                 f"{np.mean(ends):+.0f} | {sum(end > 0 for end in ends)} of {options.seeds}"
-                for ends in zip(*best, strict=True)
+                for ends in zip(*ends_by_world, strict=True)
             )
             print(f"| {alts} | {' | '.join(cells)} |", flush=True)
     if "many".startswith(options.only):
