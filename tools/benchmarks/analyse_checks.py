@@ -1,7 +1,7 @@
 """Measure how often `analyse` blames bots for nothing, and how often it finds a planted weakness.
 
 A bot plays with seven others, three of them at each table, and the network judges its decisions as
-`happycity analyse` does. Runs of games are drawn from these with replacement. "Blamed" is the share of runs
+`happycity analyse` does. A run is some of these games, drawn without replacement. "Blamed" is the share of runs
 in which the first line names a phase, round or opponent as worse than the others; "found" is the share that
 names the planted one. Under each row is what all games together name.
 """
@@ -104,7 +104,7 @@ def judged(planted: Planted, *, games: int, seed: int) -> Iterator[SeatDecisions
 def main() -> None:
     """Print a row for each bot."""
     options = parser(__doc__)
-    options.add_argument("--games", type=int, default=200, help="games of each bot that are judged")
+    options.add_argument("--games", type=int, default=300, help="games of each bot that are judged")
     options.add_argument("--length", type=int, default=100, help="games of a run that is drawn from them")
     options.add_argument("--runs", type=int, default=100)
     options.add_argument("--seed", type=int, default=8 * 10**9, help="the seed of the first deal")
@@ -113,7 +113,7 @@ def main() -> None:
     print("| bot | blamed | found | names something else too |\n|---|---:|---:|---:|")
     for planted in PLANTED:
         seats, rng = list(judged(planted, games=asked.games, seed=asked.seed)), random.Random(1)
-        runs = [Weaknesses.of(rng.choices(seats, k=asked.length)).excesses for _ in range(asked.runs)]
+        runs = [Weaknesses.of(rng.sample(seats, asked.length)).excesses for _ in range(asked.runs)]
         found = sum(any(map(planted.finds, excesses)) for excesses in runs)
         other = sum(not all(map(planted.finds, excesses)) for excesses in runs)
         blamed = sum(map(bool, runs))

@@ -30,8 +30,9 @@ RANDOM_SHARE = 0.8
 reference bots planner and champion lose 0.2 of it at most."""
 SIGNIFICANCE = 0.05
 """Phases, rounds and opponents with a greater p-value, corrected, are not named."""
-LEAST_EXCESS = 0.3
-"""How much larger the share of the loss at random has to be than elsewhere."""
+LEAST_EXCESS = 0.4
+"""How much larger the share of the loss at random has to be than elsewhere. The planner's is larger by 0.3 in
+rounds 4 and 5, whose purchases the network would make otherwise."""
 MIN_GAMES = 10
 """Games with such decisions, and with others, below which nothing is said of them."""
 NO_ANSWER = "no answer"
