@@ -1,9 +1,9 @@
 """Measure how often `analyse` blames bots for nothing, and how often it finds a planted weakness.
 
 A bot plays with seven others, three of them at each table, and the network judges its decisions as
-`happycity analyse` does. A run is some of these games, drawn without replacement. "Blamed" is the share of runs
-in which the first line names a phase, round or opponent as worse than the others; "found" is the share that
-names the planted one. Under each row is what all games together name.
+`happycity analyse` does. A run is some of these games. "Blamed" is the share of runs in which the first line
+names a phase, round or opponent as worse than the others; "found" is the share that names the planted one.
+Under each row is what all games together name.
 """
 
 from __future__ import annotations
