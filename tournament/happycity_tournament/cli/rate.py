@@ -4,7 +4,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from itertools import combinations
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,7 +17,10 @@ from happycity_tournament.cli.options import GAMES, TakeOffLuck
 from happycity_tournament.config import MEAN_ELO
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from happycity.records.record import Json
+    from happycity_tournament.ratings.mean_luck import MeanLuck
     from happycity_tournament.ratings.results import Ratings
     from happycity_tournament.standings.rated_games import RatedGames
 
@@ -63,6 +67,7 @@ def rate(
     from happycity_tournament.config import check_elo
     from happycity_tournament.ratings.checks import check_model
     from happycity_tournament.ratings.estimate import estimate_of
+    from happycity_tournament.ratings.mean_luck import mean_luck
     from happycity_tournament.standings.counted import uncounted_text
     from happycity_tournament.standings.rated_games import load_for_rating, rate_games
     from happycity_tournament.storage.sources import SourceError
@@ -84,6 +89,7 @@ def rate(
         ratings = rate_games(
             estimate, loaded.tournaments, anchor=anchor, anchor_elo=anchor_elo, luck_evaluator=evaluator
         )
+        lucks = mean_luck(loaded.games)
         if as_json:
             content = {
                 "sources": names,
@@ -92,17 +98,35 @@ def rate(
                 "rating": model_json(ratings),
                 "standings": ratings_json(ratings),
                 "differences": _differences_json(ratings),
+                "luck": [
+                    {**asdict(luck), "deviation": luck.deviation, "is_too_lucky": luck.is_too_lucky}
+                    for luck in lucks
+                ],
                 "checks": check_model(estimate),
             }
             write_json(content)
             return
         console = Console()
         print_ratings(console, ratings)
+        if lucks:
+            console.print("", _luck_table(lucks), "", sep="\n")
         copies = f", copies left out: {loaded.copies:,}" if loaded.copies else ""
         read = (
             f"{plural(loaded.count, 'game')} of {', '.join(names)}{copies}{uncounted_text(loaded.uncounted)}"
         )
         print_lines(console, read)
+
+
+def _luck_table(lucks: Sequence[MeanLuck]) -> Table:
+    from happycity_tournament.cli.tables import number_text, table_of
+
+    columns: dict[str, Callable[[MeanLuck], str]] = {
+        "bot": lambda luck: luck.bot,
+        "luck, places a game": lambda luck: number_text(luck.places, luck.margin, 3, sign="+"),
+        "standard errors": lambda luck: f"{luck.deviation:+.1f}{' too lucky' if luck.is_too_lucky else ''}",
+        "deals": lambda luck: str(luck.deals),
+    }
+    return table_of(lucks, columns, compact=True)
 
 
 def _counts_json(loaded: RatedGames) -> Json:
@@ -119,7 +143,7 @@ def _counts_json(loaded: RatedGames) -> Json:
 
 def _differences_json(ratings: Ratings) -> list[Json]:
     return [
-        {"bot": bot, "other": other, **difference._asdict()}
+        {"bot": bot, "other": other, **asdict(difference)}
         for bot, other in combinations([line.bot for line in ratings.lines], 2)
         if (difference := ratings.difference(bot, other)) is not None
     ]
