@@ -117,14 +117,15 @@ def init_competition(
         kept += f'web = "0.0.0.0:{web_port}"\nweb_name = "{host[0]}"\n'
     with replacing(folder / SETTINGS_FILE, private=True) as partial:
         partial.write_text(settings_text(str(server), CA_FILE, {_ORGANISER: clear}, **own), encoding="utf-8")
-    house = "planner,greedy,random" if ladder else "greedy,random"  # the planner is the ladder's anchor
-    write_example(folder / SERVER_FILE, _template(SERVER_FILE).format(port=port, house=house) + kept)
+    house = "greedy,random"
     if ladder:
-        from happycity_ladder.ladder_config import example
+        from happycity_ladder.ladder_config import DEFAULT_HOUSE, example
 
+        house = DEFAULT_HOUSE
         write_example(folder / LADDER_FILE, example())
     else:
         write_example(folder / TOURNAMENT_FILE, _template(TOURNAMENT_FILE))
+    write_example(folder / SERVER_FILE, _template(SERVER_FILE).format(port=port, house=house) + kept)
     write_example(folder / README, _template(README).format(server=server))
     typer.echo(
         f"wrote {folder}/; start the server there with: happycity serve --config {SERVER_FILE}\n"
