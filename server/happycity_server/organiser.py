@@ -9,20 +9,20 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from happycity import ConfigError
+from happycity.access.v1beta1 import access_service_pb2 as pb
 from happycity.text.words import plural
+from happycity_runtime.calls import new_request_id
 from happycity_runtime.commands import AsJson, Commands, Server, write_example
 from happycity_runtime.files import replacing
 from happycity_runtime.guests import SETTINGS_FILE, Link, settings_text
-from happycity_runtime.tokens import MAX_INVITED, Invitation, Role, add_tokens, new_token
-from happycity_runtime.transport import DEFAULT_ADDRESS, Access, Target, join_host_port
-from happycity_server.access.token_file import SecretCall, add_invitation, revoke_invitation
-from happycity_server.cli import TOKENS_OPTION, duration, listed, validity
-from happycity_server.config import DEFAULT_TOKENS
+from happycity_runtime.tokens import MAX_INVITED, Role, add_tokens, new_token
+from happycity_runtime.transport import Target, join_host_port
+from happycity_server.cli import duration, validity
 
 CA_FILE, CERT_FILE, KEY_FILE = "ca.pem", "cert.pem", "key.pem"
 SERVER_FILE, TOURNAMENT_FILE, LADDER_FILE = "server.toml", "tournament.toml", "ladder.toml"
@@ -148,7 +148,6 @@ def create_invitation(
     expires: Annotated[
         str, typer.Option(help="How long the invitation is valid, such as 7d, 12h or 90m.")
     ] = "7d",
-    tokens: Annotated[Path, TOKENS_OPTION] = DEFAULT_TOKENS,
     server: Server = None,
     web: Annotated[
         str,
@@ -159,45 +158,50 @@ def create_invitation(
         ),
     ] = "",
 ) -> None:
-    """Create an invitation and print its link, this once: only its hash is stored.
+    """Let the server make an invitation, and print its link, this once: the server stores its hash alone.
 
-    A link works once: send it by a private channel. HAPPYCITY_CA, if it is set, names the certificate that
-    becomes part of the link, so that the guest trusts the server.
+    A link works once: send it by a private channel. The certificate that a guest has to trust is part of it.
     """
-    now = datetime.now(UTC)
-    address, ca = server or DEFAULT_ADDRESS, Access.from_env().ca
-    link = Link.to(address, "", ca=ca, page=web, setting="--server")
-    clear, invitation = add_invitation(
-        tokens, owner, bots, seconds=int(duration(expires).total_seconds()), call=SecretCall(now)
-    )
-    typer.echo(f"invitation {invitation.id} of {_described(invitation, now)}; in {tokens}", err=True)
-    typer.echo(str(replace(link, secret=clear)))
+    request = pb.CreateInvitationRequest(owner=owner, bots=bots, request_id=new_request_id())
+    request.lifetime.FromTimedelta(duration(expires))
+    made: pb.CreateInvitationResponse = _ask(server, "CreateInvitation", request)
+    typer.echo(f"invitation {_described(made.invitation)}", err=True)
+    typer.echo(str(replace(Link.parse(made.link), page=web)))
 
 
 @invite.command("list")
-def list_invitations(
-    *, as_json: AsJson = False, tokens: Annotated[Path, TOKENS_OPTION] = DEFAULT_TOKENS
-) -> None:
+def list_invitations(*, as_json: AsJson = False, server: Server = None) -> None:
     """List the invitations that no guest has used, without their secrets."""
-    stored, now = listed(tokens).invitations, datetime.now(UTC)
+    listed: pb.ListInvitationsResponse = _ask(server, "ListInvitations", pb.ListInvitationsRequest())
     if as_json:
-        rows = [one.model_dump(mode="json", exclude={"sha256"}) for one in stored]
-        typer.echo(json.dumps(rows, indent=2))
+        from happycity.wire.json import message_json
+
+        typer.echo(json.dumps(list(map(message_json, listed.invitations)), indent=2))
         return
-    for one in stored:
-        typer.echo(f"{one.id}  {_described(one, now)}")
+    for one in listed.invitations:
+        typer.echo(_described(one))
 
 
 @invite.command("revoke")
 def revoke_one_invitation(
     invitation_id: Annotated[str, typer.Argument(metavar="ID", help="Its id, as invite list shows it.")],
     *,
-    tokens: Annotated[Path, TOKENS_OPTION] = DEFAULT_TOKENS,
+    server: Server = None,
 ) -> None:
     """Revoke an invitation that no guest has used."""
-    revoked = revoke_invitation(tokens, invitation_id)
-    typer.echo(f"revoked: invitation {revoked.id} of {revoked.owner}")
+    _ask(server, "RevokeInvitation", pb.RevokeInvitationRequest(id=invitation_id))
+    typer.echo(f"revoked: invitation {invitation_id}")
 
 
-def _described(one: Invitation, now: datetime) -> str:
-    return f"{one.owner} for {plural(one.bots, 'bot')}, {validity(one.expires, now)}"
+def _ask(server: str | None, method: str, request: Any) -> Any:
+    """Call a method of AccessService; the token is an organiser's."""
+    from happycity_tournament.client.connection import call_server
+    from happycity_tournament.client.run_folder import RemoteServer
+
+    return call_server(RemoteServer.at(server), lambda at: at.call(getattr(at.guests, method), request))
+
+
+def _described(one: pb.Invitation) -> str:
+    expires = one.expire_time.ToDatetime(UTC) if one.HasField("expire_time") else None
+    valid = validity(expires, datetime.now(UTC))
+    return f"{one.id}: {one.owner}, for {plural(one.bots, 'bot')}, {valid}"
