@@ -118,11 +118,11 @@ def create(
 
     A file that isn't there is made if --tokens names it, or for an organiser where no server is set.
     """
-    is_first = role is Role.ORGANISER and not os.environ.get(SERVER_VARIABLE)
-    tokens = _tokens_file(tokens, new=tokens is not None or is_first)
     now = datetime.now(UTC)
     until = now + duration(expires) if expires else None
     clear, created = new_token(role, check_bot_name(name), created=now, expires=until, owner=owner)
+    is_first = role is Role.ORGANISER and not os.environ.get(SERVER_VARIABLE)
+    tokens = _tokens_file(tokens, new=tokens is not None or is_first)
     stored = read_tokens_file(tokens).tokens if tokens.exists() else []
     earlier = [one.id for one in stored if (one.role, one.name) == (role, name) and one.is_valid(now)]
     add_tokens(tokens, [created])
