@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 import os
 import platform
-import re
 
 # ruff: noqa: PLC0415 - the help of a command must not wait for what only the command needs
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
@@ -18,7 +17,7 @@ import typer
 from happycity import ConfigError
 from happycity.match import check_bot_name
 from happycity.text.words import plural
-from happycity_runtime.commands import AsJson, Commands, remark
+from happycity_runtime.commands import AsJson, Commands, duration, remark, validity
 from happycity_runtime.settings import CommandSettings, flags_of, load, setting
 from happycity_runtime.tokens import Role, Token, add_tokens, new_token, read_tokens_file
 from happycity_runtime.transport import SERVER_VARIABLE, Access
@@ -26,8 +25,6 @@ from happycity_server.__main__ import start
 from happycity_server.access.token_file import revoke_token
 from happycity_server.config import DEFAULT_STORE, DEFAULT_TOKENS, LogFormat, ServerSettings, load_settings
 from happycity_server.process.logs import configure
-
-_DAYS = {"d": 1.0, "h": 1 / 24, "m": 1 / 1440}
 
 
 @flags_of(ServerSettings)
@@ -181,22 +178,6 @@ def revoke(
 def _named(one: Token) -> str:
     """Return a token's name, and its owner where that is another one."""
     return one.name if one.owner == one.name else f"{one.name} (owner: {one.owner})"
-
-
-def duration(text: str) -> timedelta:
-    """Read the value of --expires; ConfigError if it is not a time."""
-    match = re.fullmatch(r"(\d{1,5})([dhm])", text)
-    if match is None or not int(match[1]):
-        raise ConfigError(f"--expires: {text!r} is not a time such as 30d, 12h or 90m")
-    return timedelta(days=int(match[1]) * _DAYS[match[2]])
-
-
-def validity(expires: datetime | None, now: datetime) -> str:
-    """Return in words until when something is valid."""
-    if expires is None:
-        return "for ever"
-    when = expires.strftime("%Y-%m-%d %H:%M UTC")
-    return f"until {when}" if now < expires else f"expired {when}"
 
 
 def backup(

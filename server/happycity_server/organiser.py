@@ -1,28 +1,21 @@
-"""The commands of who opens a competition: `happycity cert`, `competition` and `invite`."""
+"""The commands of who opens a competition: `happycity cert` and `happycity competition`."""
 
 from __future__ import annotations
 
-import json
-
 # ruff: noqa: PLC0415 - the help of a command must not wait for what only the command needs
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from happycity import ConfigError
-from happycity.access.v1beta1 import access_service_pb2 as pb
-from happycity.text.words import plural
-from happycity_runtime.calls import new_request_id
-from happycity_runtime.commands import AsJson, Commands, Server, write_example
+from happycity_runtime.commands import Commands, write_example
 from happycity_runtime.files import replacing
-from happycity_runtime.guests import SETTINGS_FILE, Link, settings_text
-from happycity_runtime.tokens import MAX_INVITED, Role, add_tokens, new_token
+from happycity_runtime.guests import SETTINGS_FILE, settings_text
+from happycity_runtime.tokens import Role, add_tokens, new_token
 from happycity_runtime.transport import Target, join_host_port
-from happycity_server.cli import duration, validity
 
 CA_FILE, CERT_FILE, KEY_FILE = "ca.pem", "cert.pem", "key.pem"
 SERVER_FILE, TOURNAMENT_FILE, LADDER_FILE = "server.toml", "tournament.toml", "ladder.toml"
@@ -31,7 +24,6 @@ _ORGANISER = "organiser"
 
 cert = Commands("Make the certificate of a server that other machines reach.")
 competition = Commands("Open a competition of one's own.")
-invite = Commands("Invite guests: create, list and revoke invitations.")
 
 Hosts = Annotated[
     list[str],
@@ -136,72 +128,3 @@ def init_competition(
 def _template(name: str) -> str:
     """Return a file of a competition as it is before its own values are filled in."""
     return Path(__file__).with_name("competition").joinpath(name).read_text(encoding="utf-8")
-
-
-@invite.command("create")
-def create_invitation(
-    *,
-    owner: Annotated[str, typer.Option(help="Who the guest is, such as 'Team 7'; the bots belong to it.")],
-    bots: Annotated[
-        int, typer.Option(min=1, max=MAX_INVITED, metavar="N", help="How many bots the guest may name.")
-    ] = 1,
-    expires: Annotated[
-        str, typer.Option(help="How long the invitation is valid, such as 7d, 12h or 90m.")
-    ] = "7d",
-    server: Server = None,
-    web: Annotated[
-        str,
-        typer.Option(
-            metavar="URL",
-            help="Where the server's pages are, such as https://arena.example:8080: the link opens there.",
-            envvar="HAPPYCITY_WEB",
-        ),
-    ] = "",
-) -> None:
-    """Let the server make an invitation, and print its link, this once: the server stores its hash alone.
-
-    A link works once: send it by a private channel. The certificate that a guest has to trust is part of it.
-    """
-    request = pb.CreateInvitationRequest(owner=owner, bots=bots, request_id=new_request_id())
-    request.lifetime.FromTimedelta(duration(expires))
-    made: pb.CreateInvitationResponse = _ask(server, "CreateInvitation", request)
-    typer.echo(f"invitation {_described(made.invitation)}", err=True)
-    typer.echo(str(replace(Link.parse(made.link), page=web)))
-
-
-@invite.command("list")
-def list_invitations(*, as_json: AsJson = False, server: Server = None) -> None:
-    """List the invitations that no guest has used, without their secrets."""
-    listed: pb.ListInvitationsResponse = _ask(server, "ListInvitations", pb.ListInvitationsRequest())
-    if as_json:
-        from happycity.wire.json import message_json
-
-        typer.echo(json.dumps(list(map(message_json, listed.invitations)), indent=2))
-        return
-    for one in listed.invitations:
-        typer.echo(_described(one))
-
-
-@invite.command("revoke")
-def revoke_one_invitation(
-    invitation_id: Annotated[str, typer.Argument(metavar="ID", help="Its id, as invite list shows it.")],
-    *,
-    server: Server = None,
-) -> None:
-    """Revoke an invitation that no guest has used."""
-    _ask(server, "RevokeInvitation", pb.RevokeInvitationRequest(id=invitation_id))
-    typer.echo(f"revoked: invitation {invitation_id}")
-
-
-def _ask(server: str | None, method: str, request: Any) -> Any:
-    """Call a method of AccessService; the token is an organiser's."""
-    from happycity_tournament.client.connection import call_server
-    from happycity_tournament.client.run_folder import RemoteServer
-
-    return call_server(RemoteServer.at(server), lambda at: at.call(getattr(at.guests, method), request))
-
-
-def _described(one: pb.Invitation) -> str:
-    expires = one.expire_time.ToDatetime(UTC) if one.HasField("expire_time") else None
-    valid = validity(expires, datetime.now(UTC))
-    return f"{one.id}: {one.owner}, for {plural(one.bots, 'bot')}, {valid}"

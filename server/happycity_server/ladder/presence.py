@@ -218,7 +218,7 @@ class Presence:
     def set_quotas_used(self, games: Mapping[str, int]) -> None:
         """Note which guests have begun all deals of the day that they may begin for their own sake.
 
-        `games` are those that their versions may begin in a day. Each guest is told once.
+        `games` are those that their versions may begin in a day. Each guest gets a notice once.
         """
         self._quotas_used = games
         for name in games:
