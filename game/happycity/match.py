@@ -19,9 +19,9 @@ MAX_REASON = 200
 MAX_LABEL = 80
 """Characters that are kept of what a bot says of itself otherwise, and of a tournament's title."""
 
-REFERENCE_BOTS = ("random", "greedy", "planner", "rollout", "search", "champion")
+REFERENCE_BOTS = ("random", "greedy", "careless", "planner", "rollout", "search", "champion")
 """The bots that `happycity bot` plays, weakest first."""
-DEFAULT_LINEUP = REFERENCE_BOTS[:4]
+DEFAULT_LINEUP = ("random", "greedy", "planner", "rollout")
 """The bots of a tournament that names none: those that search think many times as long."""
 
 _BOT_NAME = re.compile(r"[A-Za-z0-9._+-]{1,64}")

@@ -85,6 +85,8 @@ VERSIONS_LISTED = 100
 """Versions of a bot that are listed, the newest ones."""
 VERSIONS_PER_DAY = 50
 """New versions of a bot in 24 hours: each of them stays in the store and in the ratings for good."""
+DealsBegun = dict[str, dict[int, Counter[str]]]
+"""How many deals were begun, by bot, version and board."""
 _DAY = 86400.0
 _ROWS_AT_ONCE = _IDS_AT_ONCE = 500
 """Rows in memory, and ids in a query, whose number databases bound."""
@@ -292,18 +294,22 @@ class Book:
         query = query.where(*(column == value for column, value in filters if value is not None))
         return self._newest(query, key, _deal_of, limit, before_id)
 
-    def rated_deals_begun(self, since: float) -> Counter[tuple[str, str]]:
-        """Return how many rated deals each bot has begun since a time, by bot and board; dropped ones too."""
+    def rated_deals_begun(self, since: float) -> DealsBegun:
+        """Return how many rated deals were begun since a time; dropped ones too."""
         # Ids go up with time: so the newest deal before that time is found without reading all older ones.
         before = select(ladder_deals.c.id).where(ladder_deals.c.started_at < since)
         before = before.order_by(ladder_deals.c.id.desc()).limit(1)
-        query = select(ladder_seats.c.bot, ladder_deals.c.board, func.count())
+        keys = ladder_seats.c.bot, ladder_seats.c.version_id, ladder_deals.c.board
+        query = select(*keys, func.count())
         query = query.join_from(ladder_deals, ladder_seats, ladder_seats.c.deal_id == ladder_deals.c.id)
         with self.store.reading() as connection:
             newer = ladder_deals.c.id > (connection.scalar(before) or 0)
             own = query.where(newer, ladder_deals.c.kind == DealKind.RATED.value)
-            rows = connection.execute(own.group_by(ladder_seats.c.bot, ladder_deals.c.board))
-            return Counter({(bot, board): count for bot, board, count in rows})
+            rows = connection.execute(own.group_by(*keys))
+            begun: DealsBegun = {}
+            for bot, version, board, count in rows:
+                begun.setdefault(bot, {}).setdefault(version, Counter())[board] = count
+            return begun
 
     def finished_deals(self, last: int) -> list[LadderDeal]:
         """Return all deals that were finished up to a number, in the order of these."""

@@ -25,6 +25,10 @@ from happycity_tournament.plain_json import adapter
 _STRICT = ConfigDict(extra="forbid")
 
 
+DEFAULT_HOUSE = "planner,careless,greedy"
+"""The house for a ladder as it is by default: the anchor, and steps of less than 300 Elo to a first bot."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Board:
     """One kind of table, which has ratings of its own."""
@@ -56,7 +60,10 @@ class Quotas:
     __pydantic_config__: ClassVar = _STRICT
 
     games_per_day: Annotated[int, Field(ge=5)] = 600
-    """Games of rated deals that a guest may begin in a day (UTC), on all boards together."""
+    """Games of rated deals that a guest may begin in a day (UTC), on all boards together.
+
+    Each further version of it that plays the same day may begin half as many as the one before.
+    """
     exact_error: Annotated[float, Field(ge=0)] = 20.0
     """The standard error, in Elo, from which on a rating is exact; 0: none ever is."""
     exact_share: Annotated[float, Field(ge=0, le=1)] = 0.25

@@ -20,6 +20,8 @@ EXPLORING = 0.25
 """Share of deals with opponents by lot: where results alone choose who meets, they mislead."""
 WITH_HOUSE = 0.125
 """Share of deals with a bot of the house, whose strength doesn't change: they keep the scale."""
+NEW_WITH_HOUSE = 0.5
+"""The same for a bot that is too uncertain for a rank: only the house tells how far it is from the anchor."""
 PATIENCE = 2.0
 """Seconds for which a bot with room waits for more bots to choose from."""
 TABLES = 3
@@ -41,7 +43,9 @@ class Entrant:
     wanted: Mapping[str, int] = field(default_factory=dict)
     """Rated deals that its owner asked for, by board."""
     begun: Mapping[str, int] = field(default_factory=dict)
-    """Rated deals that it has begun today, by board."""
+    """Rated deals that its version has begun today, by board."""
+    earlier_versions: int = 0
+    """Other versions of the bot that have begun rated deals today."""
 
 
 def next_pairing(entrants: Sequence[Entrant], *, now: float) -> float | None:
@@ -57,8 +61,9 @@ class PairingRound:
     least. Its opponents are likely to be those of nearly the same rating, and among these the less known
     ones. Two bots of one owner never meet, nor do bots without a common place. Bots of the house fill up.
 
-    A guest begins at most its quota of a day. Of that, one whose rating is exact begins only a share for its
-    own sake or for bots whose ratings are exact too: the rest is for those that are known less.
+    A guest begins at most its quota of a day; each other version of it that plays the same day, half as many
+    games as the one before. Of that, one whose rating is exact begins only a share for its own sake or for
+    bots whose ratings are exact too: the rest is for those that are known less.
     """
 
     def __init__(
@@ -95,6 +100,9 @@ class PairingRound:
             board.name: np.array([each.begun.get(board.name, 0) for each in self._entrants], dtype=np.int64)
             for board in boards
         }
+        self._quotas: Floats = config.quotas.games_per_day * 0.5 ** np.array(
+            [each.earlier_versions for each in self._entrants], dtype=np.float64
+        )
         self._is_exact = {
             board: np.diag(joint.covariance) <= config.quotas.exact_error**2
             for board, joint in self._joints.items()
@@ -132,22 +140,23 @@ class PairingRound:
         free = set(waiting)
         return next((index for index in self._by_need if index in free), None)
 
-    def quota_used(self) -> frozenset[str]:
-        """Return the guests with room that have no deal left for their own sake on any board."""
+    def quotas_used(self) -> dict[str, int]:
+        """Return the guests that have room and no deal left for their own sake, with their games of a day."""
         guests = np.flatnonzero((self._room > 0) & ~self._house)
-        return frozenset(self._entrants[index].bot for index in np.setdiff1d(guests, self._waiting()))
+        without = np.setdiff1d(guests, self._waiting())
+        return {self._entrants[index].bot: int(self._quotas[index]) for index in without}
 
     def _may_begin(self, board: Board) -> Flags:
         """Return who has a deal on a board left today; bots of the house have no quota."""
         games: Ints = np.sum([each.players * self._begun[each.name] for each in self._boards], axis=0)
-        may: Flags = self._house | (games + board.players <= self._config.quotas.games_per_day)
+        may: Flags = self._house | (games + board.players <= self._quotas)
         return may
 
     def _wants_to_begin(self, board: Board) -> Flags:
         """Return who has a deal on a board left today for its own sake."""
-        quotas, name = self._config.quotas, board.name
+        name = board.name
         games = (self._begun[name] + 1) * board.players
-        has_share = games <= quotas.exact_share * quotas.games_per_day
+        has_share = games <= self._config.quotas.exact_share * self._quotas
         asked = np.array([wanted.get(name, 0) > 0 for wanted in self._wanted], dtype=bool)
         wants: Flags = self._may_begin(board) & (self._house | ~self._is_exact[name] | has_share | asked)
         return wants
@@ -191,7 +200,9 @@ class PairingRound:
     def _members(self, head: int, board: Board) -> list[int] | None:
         """Return who plays at the table, None if there are too few."""
         value = self._values(head, board)
-        exploring, with_house = self._rng.random() < EXPLORING, self._rng.random() < WITH_HOUSE
+        is_new = self._joints[board.name].covariance[head, head] > self._config.provisional_error**2
+        exploring = self._rng.random() < EXPLORING
+        with_house = self._rng.random() < (NEW_WITH_HOUSE if is_new else WITH_HOUSE)
         is_exact = self._is_exact[board.name][head]
         free = (self._room > 0) & (self._wants_to_begin(board) if is_exact else self._may_begin(board))
         guests = np.where(free & ~self._house, np.ones_like(value) if exploring else value, 0.0)

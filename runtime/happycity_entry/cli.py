@@ -60,7 +60,7 @@ COMMANDS = {
             "happycity_terminal.server_commands:status", "Say whether a server serves, and list its bots."
         ),
         "invite": LazyCommand(
-            "happycity_server.organiser:invite", "Invite guests: create, list and revoke invitations."
+            "happycity_terminal.inviting:invite", "Invite guests: create, list and revoke invitations."
         ),
         "token": LazyCommand("happycity_server.cli:token", "Create, list and revoke the tokens of a server."),
         "cert": LazyCommand(

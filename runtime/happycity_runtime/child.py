@@ -184,7 +184,9 @@ class Child:
             reason = error.strerror if isinstance(error, OSError) else str(error)
             place = Path() if directory is None else directory
             if isinstance(error, FileNotFoundError) and place.is_dir() and (place / command[0]).is_file():
-                reason = "its first line names an interpreter that isn't there"
+                in_path = "/" not in command[0]
+                missing = "its first line names an interpreter that isn't there"
+                reason = missing_program(command[0], place) if in_path else missing
             raise ChildError(f"{command[0]!r} can't be started{where}: {reason}") from None
         if guard is not None:
             guard.watch(process.pid)
@@ -324,6 +326,15 @@ def split_command(command: str) -> list[str]:
     if not words:
         raise ChildError("the command is empty")
     return words
+
+
+def missing_program(program: str, directory: Path) -> str:
+    """Return that there is no program of a name, and how a file of that name in a folder is started."""
+    reason = "there is no such program"
+    if "/" in program or not (directory / program).is_file():
+        return reason
+    start = f"python {program}" if program.endswith(".py") else f"./{program}"
+    return f"{reason}; the file of that name is started by: {start}"
 
 
 def describe_status(status: int) -> str:

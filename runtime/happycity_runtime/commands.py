@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from datetime import datetime, timedelta
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, NamedTuple, NoReturn, TextIO, TypeVar, get_args
@@ -39,6 +41,7 @@ _METAVARS: dict[object, str] = {int: "N", float: "N", str: "TEXT", Path: "FILE"}
 """What stands for a value in the help, by its type."""
 _quiet: ContextVar[bool] = ContextVar("quiet", default=False)
 
+_DAYS = {"d": 1.0, "h": 1 / 24, "m": 1 / 1440}
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """The disk is full, or this user's share of it."""
@@ -326,3 +329,19 @@ def write_example(file: Path, text: str) -> None:
             opened.write(text)
     except FileExistsError:
         raise ConfigError(f"{file} is there already; remove it, or name another file") from None
+
+
+def duration(text: str) -> timedelta:
+    """Read the value of --expires; ConfigError if it is not a time."""
+    match = re.fullmatch(r"(\d{1,5})([dhm])", text)
+    if match is None or not int(match[1]):
+        raise ConfigError(f"--expires: {text!r} is not a time such as 30d, 12h or 90m")
+    return timedelta(days=int(match[1]) * _DAYS[match[2]])
+
+
+def validity(expires: datetime | None, now: datetime) -> str:
+    """Return in words until when something is valid."""
+    if expires is None:
+        return "for ever"
+    when = expires.strftime("%Y-%m-%d %H:%M UTC")
+    return f"until {when}" if now < expires else f"expired {when}"

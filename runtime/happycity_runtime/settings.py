@@ -12,7 +12,7 @@ import inspect
 import re
 import tomllib
 import types
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from enum import Enum
 from functools import cache
 from itertools import pairwise
@@ -194,13 +194,31 @@ def load(
         for name, value in (environ or {}).items()
         if name.startswith(prefix) and value
     }
-    places = {key: f"{file}: {key}" for key in in_file} | {key: name for key, (name, _) in variables.items()}
-    places |= {key: f"--{key.replace('_', '-')}" for key in given}
+    place_of = setting_place(flags, file=file, variables={key: name for key, (name, _) in variables.items()})
     values = {**in_file, **{key: value for key, (_, value) in variables.items()}, **given}
     try:
         return model.model_validate(values)
     except ValidationError as error:
-        raise SettingsError(_problem(model, each, places, prefix) for each in error.errors()) from None
+        raise SettingsError(_problem(model, each, place_of, prefix) for each in error.errors()) from None
+
+
+def setting_place(
+    flags: Mapping[str, object], *, file: Path | None = None, variables: Mapping[str, str] | None = None
+) -> Callable[[str], str]:
+    """Return what names the place where a setting was given, or where it can be: flag, variable or file.
+
+    `variables` are those of the environment that were given, by key. What is given nowhere is missing in the
+    file, if there is one.
+    """
+
+    def place(key: str) -> str:
+        if flags.get(key) is not None:
+            return f"--{key.replace('_', '-')}"
+        if variables and key in variables:
+            return variables[key]
+        return f"--{key.replace('_', '-')}" if file is None else f"{file}: {key}"
+
+    return place
 
 
 def read_toml(path: Path) -> dict[str, Any]:
@@ -213,20 +231,35 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise SettingsError([f"{path} is not TOML: {error}"]) from None
 
 
-def _problem(model: type[CommandSettings], error: Any, places: Mapping[str, str], prefix: str) -> str:
+def _problem(model: type[CommandSettings], error: Any, place_of: Callable[[str], str], prefix: str) -> str:
     """Describe in one line where something is wrong, what it is, and what would be right."""
     location = [part for part in error["loc"] if isinstance(part, str | int)]
     if not location:
-        return str(error["ctx"]["error"])
+        return _said_of_places(str(error["ctx"]["error"]), fields=model.model_fields, place_of=place_of)
     key, fields = str(location[0]), model.model_fields
     inner = "".join(f"[{part + 1}]" if isinstance(part, int) else f".{part}" for part in location[1:])
-    place = places.get(key, f"--{key.replace('_', '-')}") + inner
+    place = place_of(key) + inner
     if error["type"] == "extra_forbidden":
         known, name = list(fields if len(location) == 1 else _inner_keys(fields[key])), str(location[-1])
         if prefix and place.startswith(prefix):
             known, name = [f"{prefix}{each.upper()}" for each in known], place
         return f"{place}: there is no such key; {suggestion(name, known)}"
     return f"{place}: {value_problem(error, secret=bool(detail(fields[key], 'secret')))}"
+
+
+def _said_of_places(text: str, *, fields: Collection[str], place_of: Callable[[str], str]) -> str:
+    """Let a text about several settings name each where it was given: "--listen: ..." by its flag."""
+    names = {f"--{key.replace('_', '-')}": place_of(key) for key in fields}
+
+    def named(match: re.Match[str]) -> str:
+        place = names.get(match[0], match[0])
+        return place if match.start() == 0 else place.rpartition(": ")[2]  # the file once
+
+    key, colon, rest = text.partition(":")
+    if colon and key in fields:  # one that has no flag
+        place = key if place_of(key).startswith("--") else place_of(key)
+        return f"{place}:{_said_of_places(rest, fields=fields, place_of=place_of)}"
+    return re.sub(r"--[a-z0-9-]*[a-z0-9]", named, text)
 
 
 def _inner_keys(field: FieldInfo) -> Iterable[str]:

@@ -291,7 +291,7 @@ class _ServerParts:
                 address=settings.guest_address,
                 ca=settings.guest_ca,
             ),
-            bots=BotService(lobby),
+            bots=BotService(lobby, owner_of=authenticator.owner_of),
             matches=MatchService(
                 self.places, store, deals, practice, charge=gate.charge, most_open=settings.open_matches
             ),

@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 import os
 import platform
-import re
 
 # ruff: noqa: PLC0415 - the help of a command must not wait for what only the command needs
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
@@ -18,16 +17,15 @@ import typer
 from happycity.errors import ConfigError
 from happycity.match import check_bot_name
 from happycity.text.words import plural
-from happycity_runtime.commands import AsJson, Commands, remark
+from happycity_runtime.commands import AsJson, Commands, duration, remark, validity
+from happycity_runtime.environment import SERVER_VARIABLE
 from happycity_runtime.settings import CommandSettings, flags_of, load, setting
-from happycity_runtime.tokens import Role, StoredTokens, Token, add_tokens, new_token, read_tokens_file
+from happycity_runtime.tokens import Role, Token, add_tokens, new_token, read_tokens_file
 from happycity_runtime.transport import Access
 from happycity_server.__main__ import start
 from happycity_server.access.token_file import revoke_token
 from happycity_server.config import DEFAULT_STORE, DEFAULT_TOKENS, LogFormat, ServerSettings, load_settings
 from happycity_server.process.logs import configure
-
-_DAYS = {"d": 1.0, "h": 1 / 24, "m": 1 / 1440}
 
 
 @flags_of(ServerSettings)
@@ -90,7 +88,15 @@ def worker(**flags: object) -> None:
 
 token = Commands("Create, list and revoke the tokens of a server.")
 
-TOKENS_OPTION = typer.Option("--tokens", help="File of the tokens.", envvar="HAPPYCITY_SERVE_TOKENS")
+Tokens = Annotated[
+    Path | None,
+    typer.Option(
+        "--tokens",
+        metavar="FILE",
+        help=f"File of the tokens, on the server's machine.  [default: {DEFAULT_TOKENS}]",
+        envvar="HAPPYCITY_SERVE_TOKENS",
+    ),
+]
 
 
 @token.command()
@@ -104,12 +110,17 @@ def create(
     expires: Annotated[
         str, typer.Option(help="How long the token is valid, such as 30d, 12h or 90m; for ever if absent.")
     ] = "",
-    tokens: Annotated[Path, TOKENS_OPTION] = DEFAULT_TOKENS,
+    tokens: Tokens = None,
 ) -> None:
-    """Create a token and print it, this once: only its hash is stored."""
+    """Create a token and print it, this once: only its hash is stored.
+
+    A file that isn't there is made if --tokens names it, or for an organiser where no server is set.
+    """
     now = datetime.now(UTC)
     until = now + duration(expires) if expires else None
     clear, created = new_token(role, check_bot_name(name), created=now, expires=until, owner=owner)
+    is_first = role is Role.ORGANISER and not os.environ.get(SERVER_VARIABLE)
+    tokens = _tokens_file(tokens, new=tokens is not None or is_first)
     stored = read_tokens_file(tokens).tokens if tokens.exists() else []
     earlier = [one.id for one in stored if (one.role, one.name) == (role, name) and one.is_valid(now)]
     add_tokens(tokens, [created])
@@ -120,22 +131,26 @@ def create(
     typer.echo(clear)
 
 
-def listed(tokens: Path) -> StoredTokens:
-    """Read the file of --tokens for a list; ConfigError if there is none."""
-    try:
-        return read_tokens_file(tokens)
-    except FileNotFoundError:
-        raise ConfigError(f"--tokens: there is no file {tokens}") from None
+def _tokens_file(given: Path | None, *, new: bool = False) -> Path:
+    """Return the file of a server's tokens, by default the usual one; ConfigError if it isn't there.
+
+    `new` says that it may be missing, as it is to be made.
+    """
+    file = given or DEFAULT_TOKENS
+    if not new and not file.exists():
+        remedy = "go to the folder in which the server is started, or name its file"
+        raise ConfigError(f"--tokens: there is no file {file}; {remedy}")
+    return file
 
 
 @token.command("list")
 def list_tokens(
     *,
     as_json: AsJson = False,
-    tokens: Annotated[Path, TOKENS_OPTION] = DEFAULT_TOKENS,
+    tokens: Tokens = None,
 ) -> None:
     """List the tokens of a file, without their secrets."""
-    stored, now = listed(tokens).tokens, datetime.now(UTC)
+    stored, now = read_tokens_file(_tokens_file(tokens)).tokens, datetime.now(UTC)
     if as_json:
         rows = [
             {**one.model_dump(mode="json", exclude={"sha256", "replaces"}), "expired": not one.is_valid(now)}
@@ -154,32 +169,16 @@ def list_tokens(
 def revoke(
     token_id: Annotated[str, typer.Argument(metavar="ID", help="The token's id, as token list shows it.")],
     *,
-    tokens: Annotated[Path, TOKENS_OPTION] = DEFAULT_TOKENS,
+    tokens: Tokens = None,
 ) -> None:
     """Revoke a token: a running server refuses it at once, and ends the streams that use it."""
-    revoked = revoke_token(tokens, token_id)
+    revoked = revoke_token(_tokens_file(tokens), token_id)
     typer.echo(f"revoked: {revoked.role.value} token {revoked.id} of {_named(revoked)}")
 
 
 def _named(one: Token) -> str:
     """Return a token's name, and its owner where that is another one."""
     return one.name if one.owner == one.name else f"{one.name} (owner: {one.owner})"
-
-
-def duration(text: str) -> timedelta:
-    """Read the value of --expires; ConfigError if it is not a time."""
-    match = re.fullmatch(r"(\d{1,5})([dhm])", text)
-    if match is None or not int(match[1]):
-        raise ConfigError(f"--expires: {text!r} is not a time such as 30d, 12h or 90m")
-    return timedelta(days=int(match[1]) * _DAYS[match[2]])
-
-
-def validity(expires: datetime | None, now: datetime) -> str:
-    """Return in words until when something is valid."""
-    if expires is None:
-        return "for ever"
-    when = expires.strftime("%Y-%m-%d %H:%M UTC")
-    return f"until {when}" if now < expires else f"expired {when}"
 
 
 def backup(

@@ -1,12 +1,9 @@
-"""The commands of who opens a competition: `happycity cert`, `competition` and `invite`."""
+"""The commands of who opens a competition: `happycity cert` and `happycity competition`."""
 
 from __future__ import annotations
 
-import json
-
 # ruff: noqa: PLC0415 - the help of a command must not wait for what only the command needs
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
@@ -14,16 +11,12 @@ from typing import Annotated
 import typer
 
 from happycity.errors import ConfigError
-from happycity.text.words import plural
-from happycity_runtime.commands import AsJson, Commands, Server, write_example
+from happycity_runtime.commands import Commands, write_example
 from happycity_runtime.environment import SETTINGS_FILE
 from happycity_runtime.files import replacing
-from happycity_runtime.guests import Link, settings_text
-from happycity_runtime.tokens import MAX_INVITED, Invitation, Role, add_tokens, new_token
-from happycity_runtime.transport import DEFAULT_ADDRESS, Access, Target, join_host_port
-from happycity_server.access.token_file import SecretCall, add_invitation, revoke_invitation
-from happycity_server.cli import TOKENS_OPTION, duration, listed, validity
-from happycity_server.config import DEFAULT_TOKENS
+from happycity_runtime.guests import settings_text
+from happycity_runtime.tokens import Role, add_tokens, new_token
+from happycity_runtime.transport import Target, join_host_port
 
 CA_FILE, CERT_FILE, KEY_FILE = "ca.pem", "cert.pem", "key.pem"
 SERVER_FILE, TOURNAMENT_FILE, LADDER_FILE = "server.toml", "tournament.toml", "ladder.toml"
@@ -32,7 +25,6 @@ _ORGANISER = "organiser"
 
 cert = Commands("Make the certificate of a server that other machines reach.")
 competition = Commands("Open a competition of one's own.")
-invite = Commands("Invite guests: create, list and revoke invitations.")
 
 Hosts = Annotated[
     list[str],
@@ -118,14 +110,15 @@ def init_competition(
         kept += f'web = "0.0.0.0:{web_port}"\nweb_name = "{host[0]}"\n'
     with replacing(folder / SETTINGS_FILE, private=True) as partial:
         partial.write_text(settings_text(str(server), CA_FILE, {_ORGANISER: clear}, **own), encoding="utf-8")
-    house = "planner,greedy,random" if ladder else "greedy,random"  # the planner is the ladder's anchor
-    write_example(folder / SERVER_FILE, _template(SERVER_FILE).format(port=port, house=house) + kept)
+    house = "greedy,random"
     if ladder:
-        from happycity_ladder.ladder_config import example
+        from happycity_ladder.ladder_config import DEFAULT_HOUSE, example
 
+        house = DEFAULT_HOUSE
         write_example(folder / LADDER_FILE, example())
     else:
         write_example(folder / TOURNAMENT_FILE, _template(TOURNAMENT_FILE))
+    write_example(folder / SERVER_FILE, _template(SERVER_FILE).format(port=port, house=house) + kept)
     write_example(folder / README, _template(README).format(server=server))
     typer.echo(
         f"wrote {folder}/; start the server there with: happycity serve --config {SERVER_FILE}\n"
@@ -136,68 +129,3 @@ def init_competition(
 def _template(name: str) -> str:
     """Return a file of a competition as it is before its own values are filled in."""
     return Path(__file__).with_name("competition").joinpath(name).read_text(encoding="utf-8")
-
-
-@invite.command("create")
-def create_invitation(
-    *,
-    owner: Annotated[str, typer.Option(help="Who the guest is, such as 'Team 7'; the bots belong to it.")],
-    bots: Annotated[
-        int, typer.Option(min=1, max=MAX_INVITED, metavar="N", help="How many bots the guest may name.")
-    ] = 1,
-    expires: Annotated[
-        str, typer.Option(help="How long the invitation is valid, such as 7d, 12h or 90m.")
-    ] = "7d",
-    tokens: Annotated[Path, TOKENS_OPTION] = DEFAULT_TOKENS,
-    server: Server = None,
-    web: Annotated[
-        str,
-        typer.Option(
-            metavar="URL",
-            help="Where the server's pages are, such as https://arena.example:8080: the link opens there.",
-            envvar="HAPPYCITY_WEB",
-        ),
-    ] = "",
-) -> None:
-    """Create an invitation and print its link, this once: only its hash is stored.
-
-    A link works once: send it by a private channel. HAPPYCITY_CA, if it is set, names the certificate that
-    becomes part of the link, so that the guest trusts the server.
-    """
-    now = datetime.now(UTC)
-    address, ca = server or DEFAULT_ADDRESS, Access.from_env().ca
-    link = Link.to(address, "", ca=ca, page=web, setting="--server")
-    clear, invitation = add_invitation(
-        tokens, owner, bots, seconds=int(duration(expires).total_seconds()), call=SecretCall(now)
-    )
-    typer.echo(f"invitation {invitation.id} of {_described(invitation, now)}; in {tokens}", err=True)
-    typer.echo(str(replace(link, secret=clear)))
-
-
-@invite.command("list")
-def list_invitations(
-    *, as_json: AsJson = False, tokens: Annotated[Path, TOKENS_OPTION] = DEFAULT_TOKENS
-) -> None:
-    """List the invitations that no guest has used, without their secrets."""
-    stored, now = listed(tokens).invitations, datetime.now(UTC)
-    if as_json:
-        rows = [one.model_dump(mode="json", exclude={"sha256"}) for one in stored]
-        typer.echo(json.dumps(rows, indent=2))
-        return
-    for one in stored:
-        typer.echo(f"{one.id}  {_described(one, now)}")
-
-
-@invite.command("revoke")
-def revoke_one_invitation(
-    invitation_id: Annotated[str, typer.Argument(metavar="ID", help="Its id, as invite list shows it.")],
-    *,
-    tokens: Annotated[Path, TOKENS_OPTION] = DEFAULT_TOKENS,
-) -> None:
-    """Revoke an invitation that no guest has used."""
-    revoked = revoke_invitation(tokens, invitation_id)
-    typer.echo(f"revoked: invitation {revoked.id} of {revoked.owner}")
-
-
-def _described(one: Invitation, now: datetime) -> str:
-    return f"{one.owner} for {plural(one.bots, 'bot')}, {validity(one.expires, now)}"

@@ -132,10 +132,44 @@ def test_a_bot_that_never_connects_ends_the_run_before_its_first_game() -> None:
     )
     assert advice == (
         f"mute runs: there is no error in its output (output: {folder}/bot-mute.log); continue with: "
-        f"tournament resume {folder}; a run whose file has begin_incomplete = true goes on"
+        f"tournament resume {folder} --connect-seconds 6"
     )
     with Store.existing(f"sqlite:///{folder}/games.sqlite") as store:
         assert store.games(1) == []
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "seats = 5",
+        "seats = 9",
+        "rounds = 0",
+        'anchor = "nobody"',
+        'format = "gauntlet"',
+        "cycles = 2",
+        "increment_seconds = 2.0",
+        "decision_seconds = 1e300",
+        'title = "two\\nlines"',
+        'server = "grpc://a:1"\nstore = "sqlite:///x"',
+        'server = "grpc://a:1"\nworkers = 2',
+        'ray = "auto"\nworkers = 0',
+        "until_error = -1.0",
+        'beacon = "round 7"',
+    ],
+)
+def test_a_setting_of_a_file_is_named_as_the_file_s(content: str) -> None:
+    """No flag that wasn't given is blamed, whichever rule is broken."""
+    Path("cup.toml").write_text(f"{content}\n")
+    problem = tournament("run", "--config", "cup.toml").error
+    assert problem.startswith("cup.toml: "), problem
+    assert "--" not in problem
+
+
+def test_a_bot_that_is_called_otherwise_is_not_waited_for_again(opened: Arena) -> None:
+    """The advice is the one remedy that helps."""
+    server = ("--server", opened.address, "--rounds", "1", "--connect-seconds", "0.1")
+    error = tournament("run", *server, "--join", "ann", "--join", "bobb", "--seats", "2").error
+    assert error.endswith("did you mean bob by bobb?; play again with the right name")
 
 
 NAMES = {"ann": "random", "bob": "random", "cem": "random", "dee": "greedy"}

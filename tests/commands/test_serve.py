@@ -107,13 +107,29 @@ def new_token(role: str, name: str, *options: str) -> str:
 
 
 def test_a_token_is_printed_once() -> None:
-    done = happycity("token", "create", "--role", "bot", "--name", "alice")
+    done = happycity("token", "create", "--role", "organiser", "--name", "alice")
     assert re.fullmatch(r"hc_[0-9a-f]{8}_[A-Za-z0-9_-]{43}\n", done.output)
     token_id = done.output.split("_")[1]
-    assert done.errors == f"bot token {token_id} of alice, for ever; in runs/tokens.json\n"
+    assert done.errors == f"organiser token {token_id} of alice, for ever; in runs/tokens.json\n"
     path = Path("runs/tokens.json")
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert done.output.strip() not in path.read_text()
+
+
+def test_no_file_of_tokens_is_made_by_accident(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in the folder above the server's, or in that of a guest."""
+    create = ("token", "create", "--name", "olga", "--role")
+    monkeypatch.setenv("HAPPYCITY_SERVER", "grpcs://arena.example:1")
+    roles = [(*create, role) for role in ("bot", "observer", "organiser", "worker")]
+    for words in (*roles, ("token", "list"), ("token", "revoke", "00000000")):
+        refused = happycity(*words).error
+        assert refused.startswith("--tokens: there is no file runs/tokens.json; go to the folder"), words
+    assert not Path("runs").exists()
+    assert happycity("token", "revoke", "00000000", "--tokens", "new/tokens.json").status == 2
+    assert not Path("new").exists()
+    monkeypatch.delenv("HAPPYCITY_SERVER")
+    assert happycity(*create, "organiser").status == 0
+    assert happycity(*create, "bot").status == 0
 
 
 def test_tokens_are_listed_until_they_are_revoked() -> None:
@@ -142,8 +158,8 @@ def test_a_tournament_on_a_server_with_tokens_and_tls(
     authority = trustme.CA()
     authority.cert_pem.write_to_path(tmp_path / "ca.pem")
     authority.issue_cert("127.0.0.1").private_key_and_cert_chain_pem.write_to_path(tmp_path / "both.pem")
-    tokens = {name: new_token("bot", name) for name in ("random", "greedy", "mine")}
     organiser = new_token("organiser", "olga")
+    tokens = {name: new_token("bot", name) for name in ("random", "greedy", "mine")}
     with Path("server.log").open("w") as log:
         server = start(
             "happycity", "serve", "--listen", "127.0.0.1:0", "--metrics", "127.0.0.1:0",

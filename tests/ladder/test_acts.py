@@ -99,7 +99,11 @@ def test_rated_deals_of_a_day_are_counted_from_the_store(new_url: Callable[[], s
         begun(ladder, 1, 2, kind=challenge().kind.CHALLENGE)
     with Store.existing(url) as store:
         count = type(ladder)(store).rated_deals_begun
-        assert count(20.0) == {("ann", "2-family"): 2, ("bob", "2-family"): 1, ("cem", "2-family"): 1}
+        assert count(20.0) == {
+            "ann": {1: {"2-family": 2}},
+            "bob": {2: {"2-family": 1}},
+            "cem": {3: {"2-family": 1}},
+        }
         assert not count(20.5)
 
 

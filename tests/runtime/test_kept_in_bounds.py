@@ -234,3 +234,6 @@ def test_why_a_program_can_not_be_started(tmp_path: Path) -> None:
             path.chmod(mode)
         with pytest.raises(ChildError, match=reason):
             Child.start([f"./{name}"], environment={}, directory=tmp_path)
+    for name, start in {"plain.py": "python plain.py", "-dash": r"\./-dash"}.items():
+        with pytest.raises(ChildError, match=f"no such program; the file .* by: {start}$"):
+            Child.start([name], environment={}, directory=tmp_path)

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import socket
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,16 +22,18 @@ LINK = "grpc://127.0.0.1:1/join/hci_00000000_hidden"
 
 
 @pytest.fixture
-def server(tmp_path: Path) -> Iterator[str]:
-    """Yield the address of a server with an organiser's token, in a folder of the test."""
-    issued_token(tmp_path / "tokens.json", Role.ORGANISER, "olga")
-    with server_process(tmp_path, "--tokens", str(tmp_path / "tokens.json")) as process:
-        yield process.address
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """Yield the address of a server in a folder of the test, where commands have an organiser's token."""
+    monkeypatch.setenv("HAPPYCITY_TOKEN", issued_token(tmp_path / "tokens.json", Role.ORGANISER, "olga"))
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        address = f"127.0.0.1:{free.getsockname()[1]}"
+    options = "--tokens", str(tmp_path / "tokens.json"), "--listen", address, "--guest-address", address
+    with server_process(tmp_path, *options):
+        yield address
 
 
 def invited(server: str, *options: str) -> str:
-    arguments = ("invite", "create", "--owner", "Team 7", "--tokens", "tokens.json", "--server", server)
-    done = happycity(*arguments, *options)
+    done = happycity("invite", "create", "--owner", "Team 7", "--server", server, *options)
     assert done.status == 0, done
     return done.output.strip()
 
@@ -50,6 +53,7 @@ def test_a_guest_joins_renews_and_leaves(
     server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     link = invited(server, "--bots", "2")
+    monkeypatch.delenv("HAPPYCITY_TOKEN")
     guest = tmp_path / "guest"
     guest.mkdir()
     monkeypatch.chdir(guest)
@@ -98,21 +102,29 @@ def test_what_cannot_be_done_is_one_line(arguments: tuple[str, ...], problem: st
     assert "hidden" not in done.errors
 
 
-def test_invitations_are_listed_and_revoked(tmp_path: Path) -> None:
-    """The list has no secret."""
-    link = invited("grpc://127.0.0.1:1", "--bots", "3", "--expires", "90m")
+@pytest.mark.level(3)
+def test_invitations_are_listed_and_revoked(server: str, tmp_path: Path) -> None:
+    """By the server, whatever folder the command is in; the list has no secret."""
+    link = invited(server, "--bots", "3", "--expires", "90m", "--web", "https://arena.example")
+    assert link.startswith(f"https://arena.example/join#grpc://{server}/join/hci_")
     (stored,) = read_tokens_file(tmp_path / "tokens.json").invitations
-    file = ("--tokens", "tokens.json")
-    listed = happycity("invite", "list", *file).output
-    assert listed.startswith(f"{stored.id}  Team 7 for 3 bots, until ")
-    (row,) = json.loads(happycity("invite", "list", "--json", *file).output)
+    at = ("--server", server)
+    listed = happycity("invite", "list", *at).output
+    assert listed.startswith(f"{stored.id}: Team 7, for 3 bots, until ")
+    (row,) = json.loads(happycity("invite", "list", "--json", *at).output)
     assert (row["id"], row["owner"], row["bots"], "sha256" in row) == (stored.id, "Team 7", 3, False)
-    assert link.endswith(link.split("_")[-1])
     assert link.split("_", 2)[2] not in listed
-    assert happycity("invite", "revoke", stored.id, *file).status == 0
-    assert happycity("invite", "revoke", stored.id, *file).error.startswith("there is no invitation")
-    wrong = happycity("invite", "create", "--owner", "two\nlines", *file).error
-    assert wrong == "owner 'two\\nlines': use 1-64 printable characters, such as 'Team 7'"
+    assert happycity("invite", "revoke", stored.id, *at).status == 0
+    assert "there is no invitation" in happycity("invite", "revoke", stored.id, *at).error
+    wrong = happycity("invite", "create", "--owner", "two\nlines", *at).error
+    assert "owner 'two\\nlines': use 1-64 printable characters, such as 'Team 7'" in wrong
+
+
+@pytest.mark.parametrize("words", [("create", "--owner", "Team 7"), ("list",), ("revoke", "00000000")])
+def test_without_a_server_no_invitation_is_made(words: tuple[str, ...], tmp_path: Path) -> None:
+    done = happycity("invite", *words, "--server", "127.0.0.1:1")
+    assert done.error.startswith("nothing listens on 127.0.0.1:1")
+    assert not list(tmp_path.rglob("tokens.json"))
 
 
 async def test_joining_that_was_interrupted_is_repeated(

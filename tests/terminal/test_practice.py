@@ -105,6 +105,7 @@ def test_bots_of_a_server_are_listed(server: str) -> None:
     lines = happycity("status", server).output.splitlines()
     (row,) = [number for number, line in enumerate(lines) if line.split()[:2] == ["greedy", "house"]]
     assert lines[row - 1].split()[:2] == ["easy", "house"]  # a line for each bot, however much it says
+    assert max(map(len, lines)) <= 80
 
 
 async def played(

@@ -54,6 +54,10 @@ class Reader:
         if line.startswith("cd "):
             self.folder = self.folder / shlex.split(line)[1]
             return ""
+        if line.startswith(". ") and line.endswith("/bin/activate"):
+            programs = (self.folder / line[2:]).parent.resolve(strict=True)
+            self.environment["PATH"] = f"{programs}{os.pathsep}{self.environment['PATH']}"
+            return ""
         done = subprocess.run(
             ["sh", "-c", line],
             cwd=self.folder, env=self.environment, stdin=subprocess.DEVNULL, capture_output=True, text=True,

@@ -60,7 +60,7 @@ def test_commands_of_a_new_competition_are_complete(commands: dict[str, Command]
     guests = command_lines((GENERATED / "README.md").read_text("utf-8"))
     texts = *((GENERATED / name).read_text("utf-8") for name in ("server.toml", "tournament.toml")), example()
     settings = [line for text in texts for line in commented_commands(text)]
-    assert (len(guests), len(settings)) == (8, 5)
+    assert (len(guests), len(settings)) == (11, 5)
     assert refused([*guests, *settings], commands) == {}
 
 

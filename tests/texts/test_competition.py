@@ -3,6 +3,7 @@
 import re
 import shutil
 import socket
+import sysconfig
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -51,7 +52,10 @@ def follow_settings(organiser: Reader, name: str) -> str:
 
 
 def follow_guests_readme(guest: Reader, text: str, link: str) -> None:
-    """Do what the README for guests says. The checkout of these tests is what `git` and `pip` would get."""
+    """Do what the README for guests says, in a new environment.
+
+    What `git` and `pip` get there is the checkout of these tests and what is installed for them.
+    """
     lines = [line.replace("LINK", link).replace("NAME", "alice") for line in command_lines(text)]
     for line in lines:
         if line.startswith("git clone "):
@@ -60,12 +64,22 @@ def follow_guests_readme(guest: Reader, text: str, link: str) -> None:
             package = re.fullmatch(r"pip install '(.+)\[arena\]'", line)
             assert package, line
             assert (guest.folder / package[1] / "pyproject.toml").exists()
+            install_what_tests_have(guest.folder / ".venv")
         elif line.startswith("python "):
             guest.start(line, "connected to localhost")
         elif line.startswith("happycity practice "):
             assert "10 of 10 games of alice" in guest.run(line)
         else:
             guest.run(line)
+
+
+def install_what_tests_have(environment: Path) -> None:
+    """Let an environment have the packages and commands of the one in which the tests run."""
+    (packages,) = environment.glob("lib/python*/site-packages")
+    line = f"import site; site.addsitedir({sysconfig.get_path('purelib')!r})\n"
+    (packages / "tests.pth").write_text(line, encoding="utf-8")
+    for command in ("happycity", "tournament"):
+        (environment / "bin" / command).symlink_to(Path(sysconfig.get_path("scripts")) / command)
 
 
 @pytest.mark.level(3)

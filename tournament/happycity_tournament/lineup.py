@@ -146,7 +146,7 @@ class Lineup:
 
     def check(self) -> None:
         """Refuse a lineup that can't be started: with a name twice, or a program that isn't there."""
-        from happycity_runtime.child import split_command  # noqa: PLC0415 - settings do without
+        from happycity_runtime.child import missing_program, split_command  # noqa: PLC0415 - settings do without
 
         check_bots(self.names)
         for name, command in self.commands:
@@ -158,5 +158,5 @@ class Lineup:
                 elif "/" in program and Path(path).exists():
                     reason = f"it may not be executed; allow it by: chmod +x {shlex.quote(program)}"
                 else:
-                    reason = "there is no such program"
+                    reason = missing_program(program, self.directory)
                 raise ConfigError(f"bot {name}: {program!r} can't be started: {reason}")

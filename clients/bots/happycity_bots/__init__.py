@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from happycity.compiled import check_compiled
 
 if TYPE_CHECKING:
+    from happycity_bots.careless import CarelessBot
     from happycity_bots.catalogue import BOTS
     from happycity_bots.champion import ChampionBot
     from happycity_bots.greedy import GreedyBot
@@ -16,7 +17,16 @@ if TYPE_CHECKING:
 
 check_compiled(__path__[0])
 
-__all__ = ["BOTS", "ChampionBot", "GreedyBot", "PlannerBot", "RandomBot", "RolloutBot", "SearchBot"]
+__all__ = [
+    "BOTS",
+    "CarelessBot",
+    "ChampionBot",
+    "GreedyBot",
+    "PlannerBot",
+    "RandomBot",
+    "RolloutBot",
+    "SearchBot",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -7,6 +7,7 @@ from functools import partial
 from importlib.metadata import version
 
 from happycity import BotInfo, ConfigError
+from happycity_bots.careless import CarelessBot
 from happycity_bots.champion import ChampionBot
 from happycity_bots.greedy import GreedyBot
 from happycity_bots.halving import TrialBudget
@@ -20,6 +21,7 @@ from happycity_client.settings import LANGUAGE
 BOTS: dict[str, type[Bot]] = {
     "random": RandomBot,
     "greedy": GreedyBot,
+    "careless": CarelessBot,
     "planner": PlannerBot,
     "rollout": RolloutBot,
     "search": SearchBot,

@@ -6,6 +6,7 @@ import logging
 import shutil
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -13,6 +14,7 @@ import typer
 from happycity import BotInfo
 from happycity.errors import FieldError
 from happycity_bridge.errors import ProgramError
+from happycity_runtime.child import missing_program
 from happycity_runtime.commands import Name, Server, Token
 
 if TYPE_CHECKING:  # the help of all commands does without gRPC
@@ -45,7 +47,7 @@ def bridge(
 
     logging.getLogger("happycity_client").addFilter(_in_one_line)
     if shutil.which(command[0]) is None:
-        raise FieldError("command", f"there is no program {command[0]!r}")
+        raise FieldError("command", f"{command[0]!r}: {missing_program(command[0], Path())}")
     info = BotInfo(author=author, version=version, language=language, description=description)
     settings = Settings.from_env("bridge", name=name, server=server, token=token, games=games, info=info)
     settings = replace(settings, info=replace(settings.info, language=language))  # not that of the bridge

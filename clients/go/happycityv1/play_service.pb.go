@@ -82,7 +82,7 @@ const (
 	NoticeKind_NOTICE_KIND_SERVER_LATE NoticeKind = 9
 	// The server is about to shut down; the stream ends after this batch.
 	NoticeKind_NOTICE_KIND_SHUTDOWN NoticeKind = 10
-	// The bot has forfeited games in several deals of the ladder in a row, and gets no ladder games for a while.
+	// The ladder begins no more games with the bot for a while; the text says why, and until when.
 	NoticeKind_NOTICE_KIND_PAUSED NoticeKind = 11
 )
 

@@ -1452,7 +1452,7 @@ pub enum NoticeKind {
     ServerLate = 9,
     /// The server is about to shut down; the stream ends after this batch.
     Shutdown = 10,
-    /// The bot has forfeited games in several deals of the ladder in a row, and gets no ladder games for a while.
+    /// The ladder begins no more games with the bot for a while; the text says why, and until when.
     Paused = 11,
 }
 impl NoticeKind {

@@ -44,8 +44,8 @@ def status(
 ) -> None:
     """Say whether a server serves, and list its bots.
 
-    The list has since when they are, in how many games, and who made them. The exit status is 1 if the server
-    doesn't serve.
+    The list has their owners, since when they are there, in how many games, and what they say of themselves.
+    The exit status is 1 if the server doesn't serve, and 2 without an answer; with --health it is always 1.
     """
     from happycity_terminal.status import show_status
 

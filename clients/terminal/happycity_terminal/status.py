@@ -11,6 +11,7 @@ import grpc
 import typer
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
+from happycity import HappyCityError
 from happycity.match import one_line
 from happycity.v1.bot_service_pb2 import ConnectedBot
 from happycity.wire.json import message_json
@@ -30,8 +31,16 @@ NOT_SERVING = 1
 
 
 def show_status(address: str, *, health: bool, service: str, server_name: str, as_json: bool) -> None:
-    """Print whether a server serves, and its bots unless only its health is asked for; exit with 1 if not."""
-    answer = event_loop.run(_health(address, service, server_name))
+    """Print whether a server serves, and its bots unless only its health is asked for; exit with 1 if not.
+
+    Without an answer it is a HappyCityError, as in other commands; a probe of the health prints that too.
+    """
+    try:
+        answer = event_loop.run(_health(address, service, server_name))
+    except HappyCityError as error:
+        if not (health or service):
+            raise
+        answer = f"no answer: {error}"
     if not as_json:
         typer.echo(f"{address}: {answer}", err=answer not in _ANSWERS)
     bots: list[ConnectedBot] = []
@@ -48,9 +57,7 @@ def show_status(address: str, *, health: bool, service: str, server_name: str, a
     elif bots:
         from rich.console import Console
 
-        console = Console()
-        # A file has room for all, and a terminal shows what fits: bots say much of themselves.
-        Console(width=console.width if console.is_terminal else 1000).print(_table(bots))
+        Console().print(_table(bots))
     elif answer == SERVING and not (health or service):
         typer.echo("no bot is connected")
     if answer != SERVING:
@@ -67,21 +74,29 @@ async def _health(address: str, service: str, name: str) -> str:
         except grpc.aio.AioRpcError as error:
             if error.code() is grpc.StatusCode.NOT_FOUND:
                 return "no such service"
-            return f"no answer: {failure(Target.parse(address), error, ca=access.ca)}"
+            raise HappyCityError(failure(Target.parse(address), error, ca=access.ca)) from None
     return str(health_pb2.HealthCheckResponse.ServingStatus.Name(response.status)).lower()
 
 
 def _table(listed: Sequence[ConnectedBot]) -> Table:
     from rich.text import Text
 
-    from happycity_tournament.cli.tables import empty_table, moment_text
+    from happycity_tournament.cli.tables import UNKNOWN, empty_table, moment_text
     from happycity_tournament.games import BotProfile
 
-    table = empty_table("bot", "state", "since (UTC)", "games", "strikes", "about")
+    owned = ("owner",) if any(bot.HasField("owner") for bot in listed) else ()
+    table = empty_table("bot", *owned, "state", "since (UTC)", "games", "strikes", "about")
     for bot in listed:
         state = ("house" if bot.house else "connected") if bot.connected else "away"
         since = moment_text(bot.since, "%m-%d %H:%M:%S")
-        cells = (bot.name, state, since, str(bot.games), str(bot.strikes))
+        cells = (
+            bot.name,
+            *(bot.owner or UNKNOWN for _ in owned),
+            state,
+            since,
+            str(bot.games),
+            str(bot.strikes),
+        )
         said = BotProfile(bot_info_of(bot.info), one_line(bot.software))
         # One line a bot: what has no room is in the JSON.
         shown = "; ".join(filter(None, (said.about, said.software)))

@@ -40,6 +40,7 @@ class ConnectedBot(_message.Message):
     DECISIONS_WAITING_FIELD_NUMBER: _builtins.int
     WAITING_FOR_FIELD_NUMBER: _builtins.int
     ROUND_TRIP_FIELD_NUMBER: _builtins.int
+    OWNER_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """Its name."""
     software: _builtins.str
@@ -58,6 +59,8 @@ class ConnectedBot(_message.Message):
     """Late and illegal answers in the same time."""
     decisions_waiting: _builtins.int
     """Decisions that wait for it."""
+    owner: _builtins.str
+    """Who owns the bot; absent if that is not known, or not for the caller to know."""
     @_builtins.property
     def info(self) -> _bot_pb2.BotInfo:
         """What it says of itself."""
@@ -90,17 +93,22 @@ class ConnectedBot(_message.Message):
         decisions_waiting: _builtins.int = ...,
         waiting_for: _duration_pb2.Duration | None = ...,
         round_trip: _duration_pb2.Duration | None = ...,
+        owner: _builtins.str | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_max_games", b"_max_games", "_software", b"_software", "info", b"info", "max_games", b"max_games", "round_trip", b"round_trip", "since", b"since", "software", b"software", "waiting_for", b"waiting_for"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_max_games", b"_max_games", "_owner", b"_owner", "_software", b"_software", "info", b"info", "max_games", b"max_games", "owner", b"owner", "round_trip", b"round_trip", "since", b"since", "software", b"software", "waiting_for", b"waiting_for"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_max_games", b"_max_games", "_software", b"_software", "answers", b"answers", "connected", b"connected", "decisions_waiting", b"decisions_waiting", "games", b"games", "house", b"house", "info", b"info", "max_games", b"max_games", "name", b"name", "round_trip", b"round_trip", "since", b"since", "software", b"software", "strikes", b"strikes", "waiting_for", b"waiting_for"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_max_games", b"_max_games", "_owner", b"_owner", "_software", b"_software", "answers", b"answers", "connected", b"connected", "decisions_waiting", b"decisions_waiting", "games", b"games", "house", b"house", "info", b"info", "max_games", b"max_games", "name", b"name", "owner", b"owner", "round_trip", b"round_trip", "since", b"since", "software", b"software", "strikes", b"strikes", "waiting_for", b"waiting_for"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__max_games: _TypeAlias = _typing.Literal["max_games"]  # noqa: Y015
     _WhichOneofArgType__max_games: _TypeAlias = _typing.Literal["_max_games", b"_max_games"]  # noqa: Y015
+    _WhichOneofReturnType__owner: _TypeAlias = _typing.Literal["owner"]  # noqa: Y015
+    _WhichOneofArgType__owner: _TypeAlias = _typing.Literal["_owner", b"_owner"]  # noqa: Y015
     _WhichOneofReturnType__software: _TypeAlias = _typing.Literal["software"]  # noqa: Y015
     _WhichOneofArgType__software: _TypeAlias = _typing.Literal["_software", b"_software"]  # noqa: Y015
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__max_games) -> _WhichOneofReturnType__max_games | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__owner) -> _WhichOneofReturnType__owner | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__software) -> _WhichOneofReturnType__software | None: ...
 

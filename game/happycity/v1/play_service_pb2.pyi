@@ -85,7 +85,7 @@ class _NoticeKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_NoticeKind
     NOTICE_KIND_SHUTDOWN: _NoticeKind.ValueType  # 10
     """The server is about to shut down; the stream ends after this batch."""
     NOTICE_KIND_PAUSED: _NoticeKind.ValueType  # 11
-    """The bot has forfeited games in several deals of the ladder in a row, and gets no ladder games for a while."""
+    """The ladder begins no more games with the bot for a while; the text says why, and until when."""
 
 class NoticeKind(_NoticeKind, metaclass=_NoticeKindEnumTypeWrapper):
     """What a notice is about."""
@@ -113,7 +113,7 @@ NOTICE_KIND_SERVER_LATE: NoticeKind.ValueType  # 9
 NOTICE_KIND_SHUTDOWN: NoticeKind.ValueType  # 10
 """The server is about to shut down; the stream ends after this batch."""
 NOTICE_KIND_PAUSED: NoticeKind.ValueType  # 11
-"""The bot has forfeited games in several deals of the ladder in a row, and gets no ladder games for a while."""
+"""The ladder begins no more games with the bot for a while; the text says why, and until when."""
 Global___NoticeKind: _TypeAlias = NoticeKind  # noqa: Y015
 
 @_typing.final

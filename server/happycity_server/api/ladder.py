@@ -100,6 +100,14 @@ class LadderService:
             deals_running=len(ladder.deals),
             longest_wait=duration_message(ladder.presence.longest_wait()),
             ratings_behind=ladder.ratings.behind,
+            idle=[
+                pb.IdleBots(
+                    bots=len(ends),
+                    text=reason.value,
+                    end_time=timestamp(ends[0]) if len({*ends}) == 1 else None,
+                )
+                for reason, ends in ladder.presence.idle()
+            ],
         )
 
     async def GetLeaderboard(

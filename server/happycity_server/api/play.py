@@ -155,8 +155,10 @@ class CatalogueService:
 class BotService:
     """Lists the bots that are connected to the server."""
 
-    def __init__(self, lobby: Lobby) -> None:
+    def __init__(self, lobby: Lobby, *, owner_of: Callable[[str], str | None]) -> None:
+        """List the bots of a lobby; `owner_of` returns who owns a bot."""
         self._lobby = lobby
+        self._owner_of = owner_of
 
     async def ListBots(self, caller: Principal, request: bots.ListBotsRequest) -> bots.ListBotsResponse:
         """List the bots that are connected, or were a moment ago."""
@@ -170,19 +172,21 @@ class BotService:
         }
         page = sorted(sessions)[:size]
         token = page_token(page[-1]) if len(sessions) > size else ""
-        messages = [bot_message(caller, sessions[name], lobby) for name in page]
+        messages = [bot_message(caller, sessions[name], lobby, self._owner_of(name)) for name in page]
         return bots.ListBotsResponse(bots=messages, next_page_token=token)
 
 
-def bot_message(caller: Principal, session: Session, lobby: Lobby) -> bots.ConnectedBot:
+def bot_message(caller: Principal, session: Session, lobby: Lobby, owner: str | None) -> bots.ConnectedBot:
     """Write a bot of a lobby as it is now, as far as the caller may see it."""
-    # How far a bot is from the server concerns its author and the other participants.
-    waiting, trip = session.waiting_since, session.round_trip_us if sees_people(caller.viewer) else None
+    # Whose a bot is, and how far from the server, concerns its author and the other participants.
+    is_insider = sees_people(caller.viewer)
+    waiting, trip = session.waiting_since, session.round_trip_us if is_insider else None
     return to_message(
         bots.ConnectedBot,
         session,
         *("name", "software", "games", "max_games", "answers", "strikes"),
         info=bot_info_message(session.info),
+        owner=owner if is_insider and session.name not in lobby.house else None,
         house=session.name in lobby.house,
         connected=session.outbox is not None,
         since=timestamp(session.since),

@@ -7,7 +7,7 @@ import secrets
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import aclosing, contextmanager
 
-from happycity import ConfigError
+from happycity import ConfigError, TimeControl
 from happycity.errors import FieldError
 from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
 from happycity.wire.match import seconds_of
@@ -78,7 +78,11 @@ class TournamentService:
 
     async def ResumeTournament(self, caller: Principal, request: pb.ResumeTournamentRequest) -> pb.Tournament:
         """Continue a tournament that was stopped or interrupted."""
-        await self._tournaments.resume(request.tournament_id)
+        seconds = seconds_of(request.connect_time) if request.HasField("connect_time") else None
+        if seconds is not None:
+            with _fields_named({}, default="connect_time"):
+                TimeControl(connect_seconds=seconds)  # which refuses impossible times
+        await self._tournaments.resume(request.tournament_id, connect_seconds=seconds)
         return await self._message(caller, request.tournament_id)
 
     async def DeleteTournament(

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from enum import Enum
 from typing import NamedTuple
 
 import structlog
 
 from happycity.match import is_person
 from happycity.v1 import play_service_pb2 as play
+from happycity_ladder.book import DealsBegun
 from happycity_ladder.entries import ModerationAction, Version
-from happycity_ladder.pairing import Entrant
+from happycity_ladder.pairing import PATIENCE, Entrant
 from happycity_server.ladder.served_book import ServedBook
 from happycity_server.places.places import Places
 from happycity_server.play.match import MatchState
@@ -33,9 +35,20 @@ _DAY = 86400.0
 _log = structlog.get_logger()
 
 
+class WaitReason(Enum):
+    """Why bots play no deal, in words for people."""
+
+    SUSPENDED = "suspended by an organiser"
+    PAUSED = "paused after forfeits in several deals in a row"
+    QUOTA = "all rated games of the day begun"
+    BUSY = "other matches come first, or too few games at once are taken"
+    OPPONENTS = "no opponents that are connected and have room"
+
+
 class Wait(NamedTuple):
     """Why a bot plays no deal."""
 
+    reason: WaitReason
     text: str
     """One line for people."""
     end: float | None = None
@@ -65,6 +78,8 @@ class _Bot:
     """Deals in a row with a forfeit."""
     forfeited_at: float = 0.0
     """When the last of them was over."""
+    quota_said: tuple[int, float] | None = None
+    """The version and the day whose quota it was sent a notice of."""
     pause_end: float = 0.0
     pause_end_reconnected: float = 0.0
     """When its pause ends, and when it does if the bot connects again."""
@@ -99,7 +114,8 @@ class Presence:
         self._bots: dict[str, _Bot] = {}
         self.suspended: Mapping[str, ModerationAction] = {}
         """The bots that get no deals, each with the action that says why."""
-        self._quota_used = frozenset[str]()  # guests that have played their own deals of the day
+        self._quotas_used: Mapping[str, int] = {}
+        """Games of a day of the guests that have begun all that they may begin for their own sake."""
         places.events.arrived.append(self._note_arrival)
 
     @property
@@ -123,7 +139,7 @@ class Presence:
             await self._book.write(self._book.note_gone, gone.values(), now)
             for name in gone:  # the store may have forgotten their versions
                 bot = self._bots[name]
-                bot.version = bot.said = bot.free_since = bot.idle_since = None
+                bot.version = bot.said = bot.free_since = bot.idle_since = bot.quota_said = None
                 self._drop_if_unknown(name)
         for name in names:
             bot = self._bots.get(name, _Bot())
@@ -163,7 +179,7 @@ class Presence:
             can_begin = self._lobby.is_connected(name) and not is_barred
             most = self._most_deals(name, version, running[name]) if can_begin else 0
             rooms[name] = max(0, most - bot.deals)
-            wants_deals = rooms[name] > 0 and name not in self._quota_used
+            wants_deals = rooms[name] > 0 and name not in self._quotas_used
             bot.note_room(now, has_room=rooms[name] > 0, waits=wants_deals and not bot.deals)
             if wants_deals and not version.house:
                 guests.append(name)
@@ -177,11 +193,11 @@ class Presence:
         self,
         rooms: Mapping[str, int],
         wanted: Callable[[str], Mapping[str, int]],
-        begun: Callable[[str], Mapping[str, int]],
+        begun: DealsBegun,
     ) -> list[Entrant]:
         """Return the bots for the pairing.
 
-        `wanted` and `begun` return how many rated deals were asked for, and begun today, by board.
+        `wanted` returns how many rated deals were asked for, by board; `begun` has those of the day.
         """
         now = self._book.clock()
         return [
@@ -193,16 +209,27 @@ class Presence:
                 room=rooms[name],
                 waiting_since=now if (since := self._bots[name].free_since) is None else since,
                 wanted=wanted(name),
-                begun=begun(name),
+                begun=begun.get(name, {}).get(version.id, {}),
+                earlier_versions=len(begun.get(name, {}).keys() - {version.id}),
             )
             for name, version in self.versions.items()
         ]
 
-    def set_quota_used(self, names: Collection[str]) -> None:
-        """Note which guests have begun all deals of the day that they may begin for their own sake."""
-        self._quota_used = frozenset(names)
-        for name in names:
-            self._bots[name].idle_since = None
+    def set_quotas_used(self, games: Mapping[str, int]) -> None:
+        """Note which guests have begun all deals of the day that they may begin for their own sake.
+
+        `games` are those that their versions may begin in a day. Each guest gets a notice once.
+        """
+        self._quotas_used = games
+        for name in games:
+            bot = self._bots[name]
+            bot.idle_since = None
+            assert bot.version is not None
+            said = (bot.version.id, day_of(self._book.clock()))
+            wait = self.wait_of(name)
+            if bot.quota_said != said and wait is not None and wait.reason is WaitReason.QUOTA:
+                bot.quota_said = said
+                self._lobby.send_notice(name, play.NOTICE_KIND_PAUSED, wait.text)
 
     def note_begin(self, name: str) -> None:
         """Note that a bot begins a deal."""
@@ -242,21 +269,40 @@ class Presence:
         """Return why a bot plays no deal; None if it plays one, or is neither connected nor suspended."""
         action, bot, now = self.suspended.get(name), self._bots.get(name), self._book.clock()
         if action is not None:
-            return Wait(f"an organiser has suspended {name}: {action.text}")
+            return Wait(WaitReason.SUSPENDED, f"an organiser has suspended {name}: {action.text}")
         if bot is None or bot.version is None or bot.deals:
             return None
         if bot.pause_end > now:
-            return Wait(f"{name} has forfeited games in several deals in a row", bot.pause_end)
-        if name in self._quota_used:
-            quotas = self._book.config.quotas
+            text = f"{name} has forfeited games in several deals in a row"
+            return Wait(WaitReason.PAUSED, text, bot.pause_end)
+        if name in self._quotas_used:
+            games = self._quotas_used[name]
             text = (
-                f"{name} has begun its {quotas.games_per_day} rated games of the day, or "
-                f"{100 * quotas.exact_share:g}% of them where its rating is exact"
+                f"{name} has begun its {games} rated games of the day (UTC), or "
+                f"{100 * self._book.config.quotas.exact_share:g}% of them where its rating is exact; "
+                f"under another text of its version it may begin {games // 2} today"
             )
-            return Wait(text, day_of(now) + _DAY)
+            return Wait(WaitReason.QUOTA, text, day_of(now) + _DAY)
         if bot.free_since is None:
-            return Wait(f"{name} plays other matches first, or takes too few games at once")
-        return Wait(f"{name} waits for opponents that are connected and have room")
+            text = f"{name} plays other matches first, or takes too few games at once"
+            return Wait(WaitReason.BUSY, text)
+        text = f"{name} waits for opponents that are connected and have room"
+        return Wait(WaitReason.OPPONENTS, text)
+
+    def idle(self) -> list[tuple[WaitReason, list[float | None]]]:
+        """Return why connected guests play no deal, the most frequent reason first, and when each wait ends.
+
+        Bots that have waited for a moment only are left out.
+        """
+        found: dict[WaitReason, list[float | None]] = {}
+        now = self._book.clock()
+        for name, version in self.versions.items():
+            wait, since = self.wait_of(name), self._bots[name].free_since
+            if wait is None or version.house:
+                continue
+            if wait.reason is not WaitReason.OPPONENTS or (since is not None and now - since > PATIENCE):
+                found.setdefault(wait.reason, []).append(wait.end)
+        return sorted(found.items(), key=lambda entry: -len(entry[1]))
 
     def send_suspension(self, name: str) -> None:
         """Tell a bot that is suspended why."""

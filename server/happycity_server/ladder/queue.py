@@ -11,6 +11,7 @@ import structlog
 
 from happycity.rules.shuffling import shuffled
 from happycity_ladder.beliefs import Beliefs
+from happycity_ladder.book import DealsBegun
 from happycity_ladder.entries import Challenge, DealKind, LadderDeal, NewDeal, Version
 from happycity_ladder.pairing import PairingRound, next_pairing
 from happycity_server.ladder.challenges import Challenges
@@ -63,7 +64,7 @@ class DealQueue:
         self._interrupted: dict[int, InterruptedDeal] = {}
         self._return_end: float | None = None  # until when these wait for their bots
         self._stale = False  # whether these have to be read again
-        self._begun = Counter[tuple[str, str]]()  # rated deals of the day, by bot and board
+        self._begun: DealsBegun = {}  # rated ones of the day
         self._day: float | None = None  # of which these are; None before they are read
 
     @property
@@ -143,24 +144,21 @@ class DealQueue:
         now, versions = self._book.clock(), presence.versions
         new = await self.unrated_deals(versions, rooms, limit=limit)
         await self._read_day()
-        entrants = presence.entrants(rooms, self.wanted, self.begun)
+        entrants = presence.entrants(rooms, self.wanted, self._begun)
         self._pairing_due = next_pairing(entrants, now=now)
 
-        def pair(beliefs: Mapping[str, Beliefs]) -> tuple[list[NewDeal], frozenset[str]]:
+        def pair(beliefs: Mapping[str, Beliefs]) -> tuple[list[NewDeal], dict[str, int]]:
             pairing = PairingRound(self._book.config, entrants, beliefs, now=now, rng=self._rng)
-            return pairing.deals(limit - len(new)), pairing.quota_used()
+            return pairing.deals(limit - len(new)), pairing.quotas_used()
 
-        paired, quota_used = await self._ratings.using(pair)
-        presence.set_quota_used(quota_used)
+        paired, quotas_used = await self._ratings.using(pair)
+        presence.set_quotas_used(quotas_used)
         for deal in paired:
-            self._begun.update((bot, deal.board) for bot in deal.bots)
+            for bot, version in zip(deal.bots, deal.versions, strict=True):
+                self._begun.setdefault(bot, {}).setdefault(version, Counter())[deal.board] += 1
             challenge_id = None if deal.wanted_by is None else self.count_rated(deal.wanted_by, deal.board)
             new.append(replace(deal, challenge_id=challenge_id))
         return new
-
-    def begun(self, bot: str) -> dict[str, int]:
-        """Return how many rated deals a bot has begun today, by board."""
-        return {board.name: self._begun[bot, board.name] for board in self._book.config.boards}
 
     async def _read_day(self) -> None:
         """Read what was begun today, if another day has begun or it isn't known what the store has."""

@@ -140,10 +140,11 @@ class Tournaments:
                     "tournament_not_resumed", tournament=tournament.id, problem=str(error), exc_info=trace
                 )
 
-    async def resume(self, tournament_id: int) -> None:
+    async def resume(self, tournament_id: int, *, connect_seconds: float | None = None) -> None:
         """Continue a tournament that was stopped or interrupted; one that runs or is finished stays so.
 
-        Where a stop still lets games end, their end is waited for.
+        It waits for its bots for `connect_seconds`, by default as long as its configuration says. Where a
+        stop still lets games end, their end is waited for.
         """
         async with self._lock(tournament_id):  # or two callers would have its games played twice
             playing = self._running.get(tournament_id)
@@ -156,6 +157,8 @@ class Tournaments:
                 return
             config_of(stored)
             run = await self._load(tournament_id)
+            if connect_seconds is not None:
+                run.connect_seconds = connect_seconds
             async with self._starting:
                 self._check_room()
                 # Stored before it is answered, as a stop is.

@@ -15,7 +15,7 @@ from happycity_server.api.play import BotService
 
 async def only_bot(arena: LocalArena) -> pb.ConnectedBot:
     caller = Principal("observer", MEMBERS)
-    (bot,) = (await BotService(arena.lobby).ListBots(caller, pb.ListBotsRequest())).bots
+    (bot,) = (await BotService(arena.lobby, owner_of=str).ListBots(caller, pb.ListBotsRequest())).bots
     return bot
 
 

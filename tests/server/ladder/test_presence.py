@@ -7,11 +7,13 @@ from tests.ladder.test_book import profile
 
 from happycity_ladder.book import Book
 from happycity_ladder.ladder_config import LadderConfig
+from happycity_ladder.pairing import PATIENCE
 from happycity_server.ladder.presence import (
     FIRST_PAUSE,
     FORFEITED_IN_A_ROW,
     LONGEST_PAUSE,
     Presence,
+    WaitReason,
 )
 from happycity_server.ladder.served_book import ServedBook
 from happycity_server.places.places import Places
@@ -126,6 +128,32 @@ async def test_bots_that_left_are_forgotten(failing: Failing) -> None:
     assert list(failing.presence._bots) == ["anna"]
     failing.finish()
     assert not failing.presence._bots
+
+
+async def test_guest_is_told_once_that_its_games_of_the_day_are_begun(failing: Failing) -> None:
+    """By a notice, and again for another version or when it connects again; the board counts such bots."""
+    presence = failing.presence
+    failing.bots = {"anna", "ben", "rock"}
+    failing.house.add("rock")
+    await presence.refresh()
+    for bot in ("anna", "ben"):
+        presence.note_begin(bot)
+        presence.note_end(bot, forfeited=None)
+    assert presence.idle() == []  # they have waited for a moment only
+    failing.now += PATIENCE + 1
+    for used in ({"anna": 600}, {"anna": 600, "ben": 300}, {}, {"anna": 600}):
+        presence.set_quotas_used(used)
+    assert failing.notices == ["anna", "ben"]
+    assert presence.idle() == [(WaitReason.QUOTA, [86400.0]), (WaitReason.OPPONENTS, [None])]
+    wait = presence.wait_of("anna")
+    assert wait is not None
+    assert "its 600 rated games of the day" in wait.text
+    failing.bots = {"ben", "rock"}
+    await presence.refresh()
+    failing.bots = {"anna", "ben", "rock"}
+    await presence.refresh()
+    presence.set_quotas_used({"anna": 600})
+    assert failing.notices == ["anna", "ben", "anna"]
 
 
 async def test_pauses_grow(failing: Failing) -> None:

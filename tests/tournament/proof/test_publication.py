@@ -475,3 +475,8 @@ def test_commands_commit_publish_and_verify(run: Run, tmp_path: Path) -> None:
     assert (status, len(errors.splitlines())) == (1, 1)
     assert run("verify", "nothing")[0] == 2
     assert run("publish", folder, "cup")[0] == 2
+    for number, address in enumerate(((), (f"{folder}#1",), (folder / "games.sqlite",))):
+        assert run("publish", *address, f"cup{number}")[1] == output
+    assert run("publish")[2] == "error: FOLDER: it is missing; name the new folder to write\n"
+    (folder / "games.sqlite").rename("elsewhere.sqlite")
+    assert "no run in runs/ played it" in run("publish", "elsewhere.sqlite", "cup3")[2]

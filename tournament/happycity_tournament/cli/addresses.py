@@ -131,8 +131,9 @@ def find_tournament(address: str | None, *, only: bool = False) -> TournamentLoc
 
 
 def with_tournament(address: str | None) -> str:
-    """Return the address with the number of its latest tournament."""
-    return f"{address or ''}#{find_tournament(address).tournament_id}"
+    """Return the address with the number of its tournament, by default the latest one there."""
+    text, _ = _split(address or "")
+    return f"{text}#{find_tournament(address).tournament_id}"
 
 
 @contextmanager

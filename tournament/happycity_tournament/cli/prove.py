@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -14,6 +15,7 @@ import typer
 if TYPE_CHECKING:
     from happycity.hosting.v1beta1.hosting_service_pb2 import SubmitRequest
     from happycity.records.record import Json
+    from happycity_tournament.cli.addresses import Location
     from happycity_tournament.client.run_folder import Run
     from happycity_tournament.proof.commitment import Commitment
 
@@ -43,8 +45,18 @@ def commit(
 
 
 def publish(
-    address: Annotated[str, typer.Argument(metavar="RUN", help="The folder of a run that is finished.")],
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The new folder to write.")],
+    first: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="ADDRESS",
+            help="A tournament of a run here: its folder, games.sqlite#3 or grpc://HOST:PORT#3; by default "
+            "the latest one.",
+            show_default=False,
+        ),
+    ] = None,
+    second: Annotated[
+        str | None, typer.Argument(metavar="FOLDER", help="The new folder to write.", show_default=False)
+    ] = None,
     *,
     files_of: Annotated[
         str,
@@ -60,13 +72,14 @@ def publish(
     organisers of a ladder on the same server did to its bots.
     """
     from happycity.errors import ConfigError
-    from happycity_tournament.cli.addresses import find_run, open_sources, reading_games, with_tournament
+    from happycity_tournament.cli.addresses import open_sources, reading_games, with_tournament
     from happycity_tournament.proof.commitment import Commitment
     from happycity_tournament.proof.tournament_proof import publish as publish_games
 
-    run = find_run(address)
-    if run is None:
-        raise ConfigError(f"RUN: {address} is not the folder of a run, which has the commitment")
+    if first is None:
+        raise ConfigError("FOLDER: it is missing; name the new folder to write")
+    address, folder = (None, Path(first)) if second is None else (first, Path(second))
+    run = _run_with_commitment(address)
     commitment = Commitment.load(run.folder)
     hosted = _submissions(run, commitment, files_of)
     with open_sources([with_tournament(address)]) as (source,), reading_games():
@@ -75,6 +88,34 @@ def publish(
         print_published(
             publish_games(source, commitment, folder, processes=PROCESSES, acts=acts, hosted=hosted)
         )
+
+
+def _run_with_commitment(address: str | None) -> Run:
+    """Return the run of an address: the commitment is in its folder alone, wherever its games are."""
+    from happycity.errors import ConfigError
+    from happycity_tournament.cli.addresses import find_tournament, location_at
+    from happycity_tournament.client.run_folder import RUNS, run_folders
+
+    found = find_tournament(address)
+    if found.run is not None:
+        return found.run
+    for folder in run_folders():
+        with suppress(ConfigError):
+            location = location_at(str(folder))
+            if location.run is not None and _place(location) == _place(found):
+                return location.run
+    raise ConfigError(f"{found.address}: no run in {RUNS}/ played it, so there is no commitment")
+
+
+def _place(location: Location) -> tuple[str | Path, int | None]:
+    """Return what is the same for all addresses of a tournament."""
+    from happycity_tournament.client.run_folder import RemoteServer
+    from happycity_tournament.storage.sources import path_of
+
+    if isinstance(location.at, RemoteServer):
+        return location.at.url, location.tournament_id
+    path = path_of(location.at)
+    return path.resolve() if path else location.at, location.tournament_id
 
 
 def _submissions(run: Run, commitment: Commitment, bots: str) -> dict[str, list[SubmitRequest]]:

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,9 +13,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from happycity.errors import fields_named
-from happycity.match import DEFAULT_LINEUP
+from happycity.match import DEFAULT_LINEUP, LONGEST_SECONDS
 from happycity_runtime.commands import AsJson, remark
-from happycity_runtime.settings import flags_of
+from happycity_runtime.settings import flags_of, setting_place
 from happycity_tournament.cli.options import BASICS, Address
 from happycity_tournament.cli.settings import FILE_ONLY, RunSettings, SprtSettings
 
@@ -87,7 +88,11 @@ def run(
     if write_example:
         typer.echo(example(), nl=False)
         return
+    place_of = _places(flags, file)
     if bots is not None or commands or joining:
+        given = {"--bots": bots is not None, "--bot": commands, "--join": joining}
+        own = ", ".join(name for name, is_given in given.items() if is_given)
+        place_of = _places(flags, file, bots=own)
         entries = bot_entries(bots or "", commands or (), joining or ())
         # The reference bots would need tokens of a running server, where those who join know each other.
         if bots is None and not (joining and load(RunSettings, flags, file=file).server_to_use):
@@ -100,7 +105,7 @@ def run(
             entries = (*bot_entries(",".join(DEFAULT_LINEUP), (), ()), *entries)
         flags["bots"] = entries
     settings = load(RunSettings, flags, file=file)
-    with fields_named(_flag_of):
+    with fields_named(place_of):
         play(settings.config(), settings.bots, settings, as_json=as_json)
 
 
@@ -116,16 +121,25 @@ def sprt(*, file: File = None, as_json: AsJson = False, **flags: object) -> None
     from happycity_tournament.lineup import bot_entry
 
     settings = load(SprtSettings, flags, file=file)
-    with fields_named(_flag_of):
+    with fields_named(_places(flags, file)):
         bots = bot_entry("--candidate", settings.candidate), bot_entry("--base", settings.base)
         play(settings.config(*bots), bots, settings, as_json=as_json)
 
 
-def _flag_of(key: str) -> str:
-    """Return the flag of a setting, as people know it."""
+def _places(flags: Mapping[str, object], file: Path | None, *, bots: str = "") -> Callable[[str], str]:
+    """Return what names where a setting was given; `bots` are the flags that name bots."""
     from happycity_tournament.cli.settings import FLAGS
 
-    return f"--{key.replace('_', '-')}" if key in FLAGS else key
+    place = setting_place(flags, file=file)
+
+    def named(key: str) -> str:
+        if key.startswith("--"):  # a flag that was read
+            return key
+        if key == "bots" and bots:
+            return bots
+        return place(key) if key in FLAGS or (file is not None and key) else key
+
+    return named
 
 
 def play(
@@ -187,7 +201,19 @@ def play(
         )
 
 
-def resume(address: Address = None, *, as_json: AsJson = False) -> None:
+def resume(
+    address: Address = None,
+    *,
+    connect_seconds: Annotated[
+        float | None,
+        typer.Option(
+            min=0.001,
+            max=LONGEST_SECONDS,
+            help="Seconds to wait for the bots.  [default: as the run says]",
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
     """Continue a tournament that was stopped or interrupted.
 
     Only the missing games are played. The folder of a run says which server and bots to start; on a running
@@ -214,7 +240,7 @@ def resume(address: Address = None, *, as_json: AsJson = False) -> None:
             folder=run.folder,
             starts_bots=bool(run.lineup.started),
         )
-        session_view.play(lambda view: resume_run(run, view))
+        session_view.play(lambda view: resume_run(run, view, connect_seconds=connect_seconds))
         return
     found = find_tournament(address)
     server = found.at
@@ -223,4 +249,6 @@ def resume(address: Address = None, *, as_json: AsJson = False) -> None:
     others = Run(
         folder=Path(), tournament_id=found.tournament_id, created_at=0.0, venue=server, lineup=Lineup()
     )
-    SessionView(server, found.address, as_json=as_json).play(lambda view: resume_run(others, view))
+    SessionView(server, found.address, as_json=as_json).play(
+        lambda view: resume_run(others, view, connect_seconds=connect_seconds)
+    )

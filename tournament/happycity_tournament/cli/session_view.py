@@ -74,8 +74,7 @@ class SessionView:
         except (ServerEndedError, OSError) as error:
             raise HappyCityError(self._with_advice(os_problem(error, self.folder))) from None
         except BotsMissingError as error:
-            advice = f"{self._continue_with()}; a run whose file has begin_incomplete = true goes on"
-            raise HappyCityError(f"{error}; {advice}") from None
+            raise HappyCityError(f"{error}; {self._advice_for(error)}") from None
         if not self.benchmark:
             self._print(last)
         if last.state is not TournamentState.FINISHED:
@@ -138,6 +137,12 @@ class SessionView:
             except StoreError as error:
                 return f"{text}; {error}"
         return f"{text}; finished games are in {self._store()}; {self._continue_with()}"
+
+    def _advice_for(self, error: BotsMissingError) -> str:
+        if error.is_misspelt:
+            return "play again with the right name"
+        again = self._continue_with()
+        return again if self.benchmark else f"{again} --connect-seconds {2 * error.waited:g}"
 
     def _continue_with(self) -> str:
         if self.benchmark:

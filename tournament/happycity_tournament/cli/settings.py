@@ -291,7 +291,7 @@ class RunSettings(RatingSettings, PlaySettings, ScheduleSettings, RoundsSettings
                     f"it takes {', '.join(flags[:-1])} and {flags[-1]}"
                 )
         if self.format == "gauntlet" and not self.challengers:
-            raise ValueError("--challengers: a gauntlet needs it, such as --challengers mine")
+            raise ValueError("--challengers: a gauntlet needs the bots that meet all others")
         return self
 
     def config(self) -> TournamentConfig:

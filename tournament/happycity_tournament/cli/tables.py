@@ -19,7 +19,18 @@ _NUMBERS |= {"score before", "won/=/lost", "season", "p", "strikes", "deals", "g
 _NUMBERS |= {"matches", "off", "CPU s", "MB"}
 """The headings of columns with numbers, which are aligned at the right."""
 _TEXTS = frozenset(
-    ("bot", "bots", "bots by mean place", "matches", "opponents", "version", "what", "commitment")
+    (
+        "bot",
+        "owner",
+        "bots",
+        "bots by mean place",
+        "matches",
+        "opponents",
+        "version",
+        "what",
+        "commitment",
+        "about",
+    )
 )
 """The headings of columns whose cells may be wrapped."""
 _Entry = TypeVar("_Entry")

@@ -27,7 +27,7 @@ from happycity.v1 import play_service_pb2 as play_pb
 from happycity.v1.bot_service_pb2_grpc import BotServiceStub
 from happycity.v1.match_service_pb2_grpc import MatchServiceStub
 from happycity.v1.play_service_pb2_grpc import PlayServiceStub
-from happycity.wire.match import result_of, time_control_message
+from happycity.wire.match import duration_message, result_of, time_control_message
 from happycity.wire.messages import config_message, config_of
 from happycity.wire.moments import unix_of
 from happycity.wire.status import StatusDetails, details_of
@@ -125,9 +125,13 @@ class Connection:
         request = pb.StopTournamentRequest(tournament_id=tournament_id)
         return await self._tournament(self._stub.StopTournament, request)
 
-    async def resume(self, tournament_id: int) -> Snapshot:
-        """Continue a tournament; one that is being played, or is finished, stays as it is."""
-        request = pb.ResumeTournamentRequest(tournament_id=tournament_id)
+    async def resume(self, tournament_id: int, *, connect_seconds: float | None = None) -> Snapshot:
+        """Continue a tournament; one that is being played, or is finished, stays as it is.
+
+        It waits for its bots for `connect_seconds`, by default as long as its configuration says.
+        """
+        wait = None if connect_seconds is None else duration_message(connect_seconds)
+        request = pb.ResumeTournamentRequest(tournament_id=tournament_id, connect_time=wait)
         return await self._tournament(self._stub.ResumeTournament, request)
 
     async def delete(self, tournament_id: int) -> int:

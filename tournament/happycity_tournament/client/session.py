@@ -52,6 +52,7 @@ from happycity_tournament.client.tokens import BotTokens, IssuedTokens, tokens_o
 from happycity_tournament.client.watch import TournamentWatch
 from happycity_tournament.config import STOP_SECONDS, TournamentConfig, TournamentState
 from happycity_tournament.lineup import Lineup
+from happycity_tournament.play.runner import DID_YOU_MEAN
 from happycity_tournament.play.snapshot import Snapshot, load_snapshot
 
 if TYPE_CHECKING:
@@ -82,6 +83,13 @@ class ProgressView:
 
 class BotsMissingError(HappyCityError):
     """A tournament was stopped before its first game, because bots are missing."""
+
+    def __init__(self, text: str, *, waited: float) -> None:
+        super().__init__(text)
+        self.waited = waited
+        """Seconds for which they were waited for."""
+        self.is_misspelt = DID_YOU_MEAN in text
+        """Whether one of them seems to be there under another name."""
 
 
 class ServerEndedError(ProcessError):
@@ -117,6 +125,8 @@ class ServerSession:
     stop_handlers: list[_Handler]
     shared: bool = False
     """Whether others run it, so that bots of theirs may be connected."""
+    connect_seconds: float | None = None
+    """How long the bots of a resumed tournament are waited for; None: as its configuration says."""
     restarts: int = 0
     """How often a process of bots that ends is started again."""
     bots: list[BotProgram] = field(default_factory=list)
@@ -126,9 +136,9 @@ class ServerSession:
     worker_restarts: Mapping[str, int] = field(default_factory=dict)
     """How often each program of bots beside the server's workers was started again so far."""
     web: str = ""
-    """Where the server's pages are, if it has some and belongs to the run."""
+    """Where the server's pages are; "" if it has none, or that isn't known."""
     observer_token: str = ""
-    """The token that opens them."""
+    """The token that opens them, where the server belongs to the run."""
 
     async def start_bots(self, lineup: Lineup, folder: Path, view: ProgressView) -> None:
         """Start the bots of a lineup, and show how the others connect.
@@ -139,7 +149,7 @@ class ServerSession:
         self.restarts = lineup.restarts
         if self.shared:
             await check_names_are_free(self.connection, lineup.started)
-        for name in lineup.joining:
+        for name in () if self.shared else lineup.joining:  # guests of others have settings of their own
             variables = {**self.environment, "HAPPYCITY_NAME": name}
             if token := self.tokens([name]).get(name):
                 variables["HAPPYCITY_TOKEN"] = token
@@ -166,7 +176,8 @@ class ServerSession:
     async def play(self, tournament_id: int, view: ProgressView) -> Snapshot:
         """Follow a tournament to its end; the first stop signal ends it early in good order."""
         if self.web:
-            view.remark(f"watch: {self.web}/tournaments/{tournament_id}?token={self.observer_token}")
+            token = f"?token={self.observer_token}" if self.observer_token else ""
+            view.remark(f"watch: {self.web}/tournaments/{tournament_id}{token}")
         watch = TournamentWatch(self.connection, tournament_id, patience=self.patience, remark=view.remark)
         stopping: list[asyncio.Task[None]] = []
 
@@ -187,8 +198,13 @@ class ServerSession:
                 task.cancel()
         if last.state is TournamentState.STOPPED and not last.games and last.remarks:
             silent = [self.commands[bot].exit_summary() for bot in last.missing_bots if bot in self.commands]
-            raise BotsMissingError("; ".join([*last.remarks, *silent]))
+            raise BotsMissingError("; ".join([*last.remarks, *silent]), waited=self._waited(last))
         return replace(last, remarks=(*last.remarks, *self._restarted()))
+
+    def _waited(self, last: Snapshot) -> float:
+        """Return for how many seconds the bots were waited for."""
+        assert last.config is not None
+        return self.connect_seconds or last.config.time.connect_seconds
 
     def _restarted(self) -> Iterator[str]:
         """Yield a line for each process of bots that was started again."""
@@ -283,10 +299,11 @@ async def play_new(
             return await session.play(created.tournament_id, view)
 
 
-async def resume_run(run: Run, view: ProgressView) -> Snapshot:
+async def resume_run(run: Run, view: ProgressView, *, connect_seconds: float | None = None) -> Snapshot:
     """Play what is missing of a run's tournament; see `play_new`. One that is finished starts nothing.
 
-    Bots that the lineup doesn't start connect by themselves.
+    Bots that the lineup doesn't start connect by themselves. All are waited for `connect_seconds`, by default
+    as long as the run said.
     """
     with private_files(), _stop_handlers() as stop_handlers:
         if isinstance(run.venue, OwnServer):
@@ -297,7 +314,8 @@ async def resume_run(run: Run, view: ProgressView) -> Snapshot:
         async with _server_session(
             run.venue, run.folder, run.lineup, stop_handlers, view, web=True
         ) as session:
-            resumed = await session.connection.resume(run.tournament_id)
+            session.connect_seconds = connect_seconds
+            resumed = await session.connection.resume(run.tournament_id, connect_seconds=connect_seconds)
             if resumed.state is TournamentState.FINISHED:
                 view.remark(NOTHING_LEFT)
             else:
@@ -407,6 +425,7 @@ async def _remote_session(
             environment={"HAPPYCITY_SERVER": server.address, **server.access.environment},
             tokens=tokens or tokens_of_environment,
             shared=tokens is None,
+            web=os.environ.get("HAPPYCITY_WEB", "").rstrip("/") if tokens is None else "",
             patience=patience,
             stop_handlers=stop_handlers,
         )

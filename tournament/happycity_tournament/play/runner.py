@@ -20,6 +20,8 @@ from happycity_tournament.storage.async_store import AsyncStore
 
 MAX_ATTEMPTS = 3
 """How often a game is begun at most; one that is voided each time has found a fault of the arena."""
+DID_YOU_MEAN = "did you mean"
+"""In a remark about missing bots: one seems to be there under another name."""
 FIRST_GAMES = 64
 """Games that begin at once at first, at each place. With all of them none would end for long."""
 WIDENING = 12
@@ -87,6 +89,8 @@ class TournamentRun:
         self.status = status
         self._host = host
         self._store = store
+        self.connect_seconds = status.config.time.connect_seconds
+        """How long it waits for its bots before the first game."""
         self._resumed = missing is not None
         self._missing = missing or MissingGames(status)
         self._ending: TournamentState | None = None  # how it is to end before its last game
@@ -172,7 +176,7 @@ class TournamentRun:
             await self._play_missing()
 
     async def _wait_for_bots(self) -> None:
-        """Wait for the bots as long as the tournament's connection time; stop it if they don't come.
+        """Wait for the bots for `connect_seconds`; stop it if they don't come.
 
         It is not stopped if it may begin incomplete, or has begun: missing bots forfeit their games then.
 
@@ -183,13 +187,13 @@ class TournamentRun:
         bots = [bot for bot in config.bots if bot not in standings.disqualified]
         if self._resumed and bots:
             await self._unless_called(self._host.wait_for_any(bots))
-        absent = await self._unless_called(self._host.wait_for(bots, config.time.connect_seconds)) or ()
+        absent = await self._unless_called(self._host.wait_for(bots, self.connect_seconds)) or ()
         missing = [bot for bot in absent if bot not in standings.disqualified]
         if not missing:
             return
         _log.warning("bots_missing", tournament=self.status.tournament_id, bots=missing)
         if not config.begin_incomplete and not self.status.progress.games:
-            waited = f"within {config.time.connect_seconds:g} s"
+            waited = f"within {self.connect_seconds:g} s"
             self.status.remarks.append(_missing_bots(missing, waited, bots, self._host.connected()))
             self._end(TournamentState.STOPPED)
 
@@ -346,7 +350,7 @@ def _missing_bots(missing: Sequence[str], waited: str, bots: Sequence[str], conn
     text = f"{_shortened(missing)} did not connect {waited}; connected: {_shortened(there) or 'no bot'}"
     for bot in missing[:NAMES_SHOWN]:
         if near := near_name(bot, others):
-            text += f"; did you mean {near} by {bot}?"
+            text += f"; {DID_YOU_MEAN} {near} by {bot}?"
     return text
 
 

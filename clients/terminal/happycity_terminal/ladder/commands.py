@@ -52,12 +52,10 @@ def init(
 
     The example explains every key, with its default.
     """
-    from happycity_ladder.ladder_config import example
+    from happycity_ladder.ladder_config import DEFAULT_HOUSE, example
 
     write_example(file, example())
-    typer.echo(
-        f"wrote {file}; keep the ladder with: happycity serve --ladder {file} --house planner,greedy,random"
-    )
+    typer.echo(f"wrote {file}; keep the ladder with: happycity serve --ladder {file} --house {DEFAULT_HOUSE}")
 
 
 @ladder.command()

@@ -28,6 +28,9 @@ def ladder_lines(ladder: pb.Ladder) -> Iterator[str]:
         f"{plural(ladder.deals_running, 'deal')} being played; "
         f"the longest wait is {seconds_of(ladder.longest_wait):.0f} s"
     )
+    for idle in ladder.idle:
+        end = f", until {moment_text(idle.end_time)} (UTC)" if idle.HasField("end_time") else ""
+        yield f"{plural(idle.bots, 'bot')} of guests not playing: {idle.text}{end}"
     if ladder.ratings_behind:
         yield "the server has just started: ratings still lack finished deals"
 

@@ -678,6 +678,7 @@ class Ladder(_message.Message):
     DEALS_RUNNING_FIELD_NUMBER: _builtins.int
     LONGEST_WAIT_FIELD_NUMBER: _builtins.int
     RATINGS_BEHIND_FIELD_NUMBER: _builtins.int
+    IDLE_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """Its name."""
     anchor: _builtins.str
@@ -712,6 +713,10 @@ class Ladder(_message.Message):
     def longest_wait(self) -> _duration_pb2.Duration:
         """The longest time for which a connected bot with a free seat waits for a game at present."""
 
+    @_builtins.property
+    def idle(self) -> _containers.RepeatedCompositeFieldContainer[Global___IdleBots]:
+        """Why connected bots play no deal of the ladder, the server's own not counted, most bots first."""
+
     def __init__(
         self,
         *,
@@ -727,14 +732,47 @@ class Ladder(_message.Message):
         deals_running: _builtins.int = ...,
         longest_wait: _duration_pb2.Duration | None = ...,
         ratings_behind: _builtins.bool = ...,
+        idle: _abc.Iterable[Global___IdleBots] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["failure_policy", b"failure_policy", "longest_wait", b"longest_wait", "season", b"season", "time_control", b"time_control"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["anchor", b"anchor", "anchor_elo", b"anchor_elo", "boards", b"boards", "bots", b"bots", "bots_connected", b"bots_connected", "deals_running", b"deals_running", "failure_policy", b"failure_policy", "longest_wait", b"longest_wait", "name", b"name", "ratings_behind", b"ratings_behind", "season", b"season", "time_control", b"time_control"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["anchor", b"anchor", "anchor_elo", b"anchor_elo", "boards", b"boards", "bots", b"bots", "bots_connected", b"bots_connected", "deals_running", b"deals_running", "failure_policy", b"failure_policy", "idle", b"idle", "longest_wait", b"longest_wait", "name", b"name", "ratings_behind", b"ratings_behind", "season", b"season", "time_control", b"time_control"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___Ladder: _TypeAlias = Ladder  # noqa: Y015
+
+@_typing.final
+class IdleBots(_message.Message):
+    """Connected bots that play no deal of the ladder, for one reason."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    BOTS_FIELD_NUMBER: _builtins.int
+    TEXT_FIELD_NUMBER: _builtins.int
+    END_TIME_FIELD_NUMBER: _builtins.int
+    bots: _builtins.int
+    """How many there are, at least 1."""
+    text: _builtins.str
+    """The reason in words for a person, such as "all rated games of the day begun"."""
+    @_builtins.property
+    def end_time(self) -> _timestamp_pb2.Timestamp:
+        """When that ends; absent if it is not known, or not the same for all."""
+
+    def __init__(
+        self,
+        *,
+        bots: _builtins.int = ...,
+        text: _builtins.str = ...,
+        end_time: _timestamp_pb2.Timestamp | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["end_time", b"end_time"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bots", b"bots", "end_time", b"end_time", "text", b"text"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___IdleBots: _TypeAlias = IdleBots  # noqa: Y015
 
 @_typing.final
 class GetLeaderboardRequest(_message.Message):

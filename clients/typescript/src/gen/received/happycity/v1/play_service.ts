@@ -33,7 +33,7 @@ export enum NoticeKind {
   SERVER_LATE = 9,
   /** SHUTDOWN - The server is about to shut down; the stream ends after this batch. */
   SHUTDOWN = 10,
-  /** PAUSED - The bot has forfeited games in several deals of the ladder in a row, and gets no ladder games for a while. */
+  /** PAUSED - The ladder begins no more games with the bot for a while; the text says why, and until when. */
   PAUSED = 11,
 }
 
