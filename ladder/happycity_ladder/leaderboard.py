@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, replace
+from statistics import NormalDist
 
 from happycity_ladder.entries import Rating, Version
 from happycity_ladder.ladder_config import LadderConfig
@@ -49,6 +50,41 @@ class LeaderboardLine:
     inactive: bool
     score: Score
     """Of all its versions in the season."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnerLine:
+    """An owner on a leaderboard, by the best of its bots."""
+
+    rank: int
+    """1 is best."""
+    best: LeaderboardLine
+    bots: int
+    """Its bots that have played on the board."""
+    low: float
+    """Lower end of the best bot's interval, for all bots of the owner at once."""
+
+
+def owners(lines: Iterable[LeaderboardLine]) -> list[OwnerLine]:
+    """Return the owners that have a ranked bot, best first; each bot of the house stands for itself.
+
+    The best of many equal bots has been lucky. So the intervals of k bots of an owner are as wide as that of
+    one bot with an error of 5% / k (Bonferroni): with 95% all of them hold, also that of the best one.
+    """
+    by_owner: dict[tuple[bool, str], list[LeaderboardLine]] = {}
+    for line in lines:
+        version = line.version
+        name = version.bot if version.house else version.owner
+        by_owner.setdefault((version.house, name), []).append(line)
+    found = []
+    for own in by_owner.values():
+        reach = NormalDist().inv_cdf(1 - 0.025 / len(own))
+        ranked = [(line.rating.elo - reach * line.rating.error, line) for line in own if line.rank]
+        if ranked:
+            low, best = max(ranked, key=lambda pair: pair[0])
+            found.append(OwnerLine(rank=0, best=best, bots=len(own), low=low))
+    found.sort(key=lambda owner: (-owner.low, owner.best.version.bot))
+    return [replace(owner, rank=rank) for rank, owner in enumerate(found, start=1)]
 
 
 def is_provisional(rating: Rating, config: LadderConfig) -> bool:

@@ -2,13 +2,14 @@
 
 from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from happycity import BotInfo
 from happycity_ladder.entries import UNANCHORED_GAP, Rating, Version
 from happycity_ladder.ladder_config import LadderConfig
-from happycity_ladder.leaderboard import Score, is_provisional, leaderboard
+from happycity_ladder.leaderboard import Score, is_provisional, leaderboard, owners
 from happycity_tournament.games import BotProfile
 
 CONFIG = LadderConfig(provisional_error=50.0, inactive_days=14.0)
@@ -97,3 +98,25 @@ def test_every_bot_has_one_line_and_ranks_are_gapless(entries: list[tuple[str, f
     ranked = [line for line in lines if line.rank]
     assert [line.rank for line in lines] == [*range(1, len(ranked) + 1), *[0] * (len(lines) - len(ranked))]
     assert [line.rating.low for line in ranked] == sorted((line.rating.low for line in ranked), reverse=True)
+
+
+def test_an_owner_stands_by_the_best_of_its_bots() -> None:
+    """Many bots are looked at with more care, so that they gain nothing; each bot of the house is alone."""
+    owned = {"anna": "a", "ann2": "a", "ann3": "a", "ben": "b", "cleo": "c", "rock": "h", "sand": "h"}
+    versions = [
+        replace(version(number, bot), owner=owner, house=owner == "h")
+        for number, (bot, owner) in enumerate(owned.items(), start=1)
+    ]
+    elos = {"anna": 1500, "ann2": 1505, "ann3": 1400, "ben": 1503, "cleo": 1900, "rock": 1600, "sand": 1000}
+    ratings = {one.id: rating(elos[one.bot], error=60.0 if one.bot == "cleo" else 20.0) for one in versions}
+    lines = leaderboard(versions, ratings, {}, CONFIG, present=set(owned), at=NOW)
+    found = owners(lines)
+    assert [(line.rank, line.best.version.bot, line.bots) for line in found] == [
+        (1, "rock", 1),
+        (2, "ben", 1),
+        (3, "ann2", 3),
+        (4, "sand", 1),
+    ]
+    assert found[1].low == pytest.approx(1503 - 1.96 * 20, abs=0.01)
+    assert found[2].low == pytest.approx(1505 - 2.394 * 20, abs=0.01)
+    assert owners([]) == []

@@ -58,13 +58,19 @@ def json_of(server: LadderServer, *arguments: object) -> Any:
 
 @pytest.mark.level(2)
 def test_show(server: LadderServer) -> None:
-    name, boards, bots, board, head, _, *rows = lines_of(server, "show")
+    shown = lines_of(server, "show")
+    listed = shown.index("bots, each by its newest version, by the lower end of the interval")
+    name, boards, bots, board, *owners = shown[:listed]
+    head, _, *rows = shown[listed + 1 :]
     assert name.startswith("Two guests: season 1 since ")
     assert boards == "boards: 2-family, 2-expert"
     assert bots.startswith("2 bots connected of 2; ")
     assert board.startswith("2-family, season 1 since ")
     assert head.split() == ["rank", "bot", "version", "Elo", "95%", "deals", "games", "firsts"]
     assert {row.split()[1] for row in rows} == {"anna", "ben"}
+    assert owners[0].startswith("owners, each by its best bot")
+    assert owners[1].split() == ["rank", "owner", "best", "bot", "Elo", "at", "least", "bots"]
+    assert {row.split()[1] for row in owners[3:]} <= {"anna", "ben"}
     assert lines_of(server, "show", "--board", "2-expert")[3].startswith("2-expert, season 1")
     shown = json_of(server, "show", "--ranked", "--limit", "1")
     whole, leaderboard = shown["ladder"], shown["leaderboard"]

@@ -1,26 +1,34 @@
 """Measure how often 95% intervals hold, of printed ratings and of differences.
 
 Tournaments are played between bots of known strength, most by drawing deals, some by their own schedule. A
-rating is read as its distance from the mean of all bots. Where games are not drawn from the model of the
-ratings, with luck or another noise, the truth is what very many games tend to.
+rating is read as its distance from the mean that the ratings have, and an interval with one end holds all
+numbers beyond it. Where games are not drawn from the model of the ratings, with luck or another noise, the
+truth is what very many games tend to. "<" marks a share whose own 95% interval lies below 95%, and ">" one
+above 98%.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from happycity import Config
 from happycity_tournament.config import MEAN_ELO, Format, Gauntlet, Swiss, TournamentConfig
-from happycity_tournament.ratings.columns import Flags, Floats, Games
+from happycity_tournament.ratings.columns import Flags, Floats, Games, Ints
 from happycity_tournament.ratings.estimate import estimate_of
 from happycity_tournament.ratings.final import rate
+from happycity_tournament.ratings.results import Difference
 from happycity_tournament.schedule.replays import swiss_error_factor
 from happycity_tournament.schedule.until_error import FIRST_LOOK, errors_of, next_look
 from tools.benchmarks.models import League, played
+
+NOMINAL, WIDE = 0.95, 0.98
+"""The share of intervals that should hold, and from which on they are called too wide."""
+NORMAL_MARGIN = 1.96
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,6 +73,28 @@ def spread(reach: float, bots: int = 8) -> list[float]:
     """Return strengths from 0 to `reach` Elo, evenly spread."""
     elos: list[float] = np.linspace(0, reach, bots).tolist()
     return elos
+
+
+def far_apart() -> Iterator[Design]:
+    """Yield fields in which bots are so far apart that some win or lose everything."""
+    default = [-1161.0, -263.0, 0.0, 166.0]  # random, greedy, planner and champion by docs/bots.md
+    for seats, few, many in ((2, 60, 200), (4, 30, 120)):
+        for deals in (few, many):
+            for reach in (800, 1200, 1600, 2000, 2500):
+                best = [*spread(200, 7), 100 + reach]
+                for name, elos in (("range", spread(reach)), ("the best above seven by", best)):
+                    yield Design(
+                        name=f"far apart, 8 bots, {deals} deals, {name} {reach}",
+                        league=League(elos),
+                        seats=seats,
+                        deals=deals,
+                    )
+            name = f"far apart, random, greedy, planner, champion, {deals} deals"
+            yield Design(name=name, league=League(default), seats=seats, deals=deals)
+    for deals in (20, 100):
+        for reach in (800, 1200, 1600):
+            name = f"far apart, 2 bots, {deals} deals, range {reach}"
+            yield Design(name=name, league=League([0, reach]), seats=2, deals=deals)
 
 
 def designs() -> Iterator[Design]:
@@ -114,10 +144,12 @@ class Replication:
     """By bot, whether the interval holds."""
     differences: Flags
     """By pair, the same."""
+    above_next: Flags
+    """By bot that has a next one, the same."""
+    ends: Ints
+    """By bot, how many ends its interval has."""
     width: float
-    """The mean of half the intervals of the ratings."""
-    missing: int
-    """Bots without an interval."""
+    """The mean of half the intervals of the ratings that have two ends."""
 
 
 def replication(design: Design, truth: Floats, rng: np.random.Generator) -> Replication:
@@ -125,24 +157,23 @@ def replication(design: Design, truth: Floats, rng: np.random.Generator) -> Repl
     estimate = estimate_of(design.games(rng))
     tournaments = [] if design.config is None else [(design.config, design.league.bots)]
     ratings = rate(estimate, error_factor=swiss_error_factor(tournaments, estimate))
-    true = dict(zip(design.league.bots, truth.tolist(), strict=True))
+    true = dict(zip(design.league.bots, (truth - truth[estimate.in_mean].mean()).tolist(), strict=True))
     lines = sorted(ratings.lines, key=lambda line: line.bot)
-    known = [
-        (line.low <= MEAN_ELO + true[line.bot] <= line.high, (line.high - line.low) / 2)
-        for line in lines
-        if line.low is not None and line.high is not None
-    ]
+    margins = [line.margin for line in lines if line.margin is not None]
+
+    def held(pairs: Iterable[tuple[tuple[str, str], Difference]]) -> Flags:
+        return np.array([known.contains(true[bot] - true[other]) for (bot, other), known in pairs], bool)
+
     return Replication(
-        np.array([held for held, _ in known]),
-        np.array(
-            [
-                low <= true[bot] - true[other] <= high
-                for (bot, other), (_, low, high, _) in ratings.differences.items()
-                if bot < other
-            ]
+        np.array([line.contains(MEAN_ELO + true[line.bot]) for line in lines]),
+        held((pair, known) for pair, known in ratings.differences.items() if pair[0] < pair[1]),
+        held(
+            ((line.bot, other.bot), above)
+            for line, other, above in ratings.to_next()
+            if other is not None and above is not None
         ),
-        float(np.mean([half for _, half in known])),
-        len(lines) - len(known),
+        np.array([2 - (line.low, line.high).count(None) for line in lines]),
+        float(np.mean(margins)) if margins else np.nan,
     )
 
 
@@ -152,28 +183,48 @@ def measure(design: Design, *, replications: int, seed: int) -> list[Replication
     return [replication(design, truth, rng) for _ in range(replications)]
 
 
+def share(held: Sequence[Flags]) -> str:
+    """Return the share of intervals that hold, and whether it is too small or large.
+
+    Its error is that of the shares of replications, which are independent.
+    """
+    counted = [one for one in held if len(one)]
+    if not counted:
+        return f"{'-':>8} "
+    mean = float(np.mean(np.concatenate(counted)))
+    off = np.array([one.sum() - mean * len(one) for one in counted])
+    error = float(np.sqrt((off**2).sum())) / sum(map(len, counted))
+    mark = "<" if mean + NORMAL_MARGIN * error < NOMINAL else ">" if mean > WIDE else " "
+    return f"{mean:>8.1%}{mark}"
+
+
 def row(results: Sequence[Replication]) -> str:
     """Return a design's numbers: what holds of all intervals, and of the bot whose intervals hold least."""
-    ratings = np.concatenate([one.ratings for one in results])
-    differences = np.concatenate([one.differences for one in results])
-    complete = [one.ratings for one in results if not one.missing]
-    worst = np.mean(complete, axis=0).min() if complete else np.nan
+    by_bot = np.array([one.ratings for one in results])
+    worst = int(by_bot.mean(axis=0).argmin())
+    ends = np.array([one.ends for one in results])
+    widths = [one.width for one in results]
     return (
-        f"{ratings.mean():>9.1%}{worst:>8.1%}{differences.mean():>8.1%}"
-        f"{np.mean([one.width for one in results]):>8.0f}{sum(one.missing for one in results):>6}"
+        share([one.ratings for one in results])
+        + share(list(by_bot[:, [worst]]))
+        + share([one.differences for one in results])
+        + share([one.above_next for one in results])
+        + f"{(ends == 1).mean():>8.1%}{(ends == 0).mean():>8.1%}"
+        + (f"{np.nanmean(widths):>8.0f}" if not np.isnan(widths).all() else f"{'-':>8}")
     )
 
 
 def main() -> None:
-    """Print a row for each design whose name holds a text."""
+    """Print a row for each design that is chosen by its name."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--replications", type=int, default=200, help="of each design")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--only", default="", help="text that the names of the designs hold")
+    parser.add_argument("--only", default="", help="regular expression that names of designs match")
     options = parser.parse_args()
-    print(f"{'design':<58}{'ratings':>9}{'worst':>8}{'diffs':>8}{'±Elo':>8}{'none':>6}")
-    for design in designs():
+    headings = ("ratings", "worst", "diffs", "next")
+    print(f"{'design':<64}{''.join(f'{one:>8} ' for one in headings)}{'one end':>8}{'none':>8}{'±Elo':>8}")
+    for design in (*far_apart(), *designs()):
         name = f"{design.seats} seats, {design.name}"
-        if options.only in name:
+        if re.search(options.only, name):
             results = measure(design, replications=options.replications, seed=options.seed)
-            print(f"{name:<58}{row(results)}", flush=True)
+            print(f"{name:<64}{row(results)}", flush=True)

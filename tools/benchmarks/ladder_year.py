@@ -14,11 +14,13 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from happycity import BotInfo
 from happycity_ladder.beliefs import Beliefs
-from happycity_ladder.entries import RatedDeal
+from happycity_ladder.entries import RatedDeal, Rating, Version
 from happycity_ladder.ladder_config import Board, LadderConfig
-from happycity_ladder.leaderboard import is_provisional
+from happycity_ladder.leaderboard import LeaderboardLine, Score, is_provisional, owners
 from happycity_ladder.pairing import Entrant, PairingRound
+from happycity_tournament.games import BotProfile
 from happycity_tournament.ratings.columns import Floats, Ints
 from happycity_tournament.ratings.likelihood import places_of
 from happycity_tournament.ratings.statistics import ELO_PER_LOGIT
@@ -53,6 +55,8 @@ class World:
     """Scale of the noise of each single game; the rest of it is the deal's. 1: games are independent."""
     hopper: int | None = None
     """New versions of the same strength, 0, that one more guest brings, each once the last one is ranked."""
+    alts: int = 0
+    """More guests, of strength 0, that are all of one owner."""
     newcomer: float | None = None
     """The strength of one more guest, which comes in the middle of the time."""
 
@@ -64,6 +68,8 @@ class SimulatedBot:
     elo: float
     house: bool = False
     drifts: bool = True
+    owner: str = ""
+    """"" for an owner of its own."""
     arrival: float = 0.0
     version: int = 0
     playing: int = 0
@@ -117,6 +123,8 @@ class Simulation:
             yield SimulatedBot(elo)
         if world.hopper is not None:
             yield SimulatedBot(0.0, drifts=False)
+        for _ in range(world.alts):
+            yield SimulatedBot(0.0, drifts=False, owner="alts")
         if world.newcomer is not None:
             yield SimulatedBot(world.newcomer, drifts=False, arrival=world.weeks * WEEK / 2)
 
@@ -133,6 +141,17 @@ class Simulation:
             if tick * _TICK % (WEEK / 2) == 0 and now >= 2 * WEEK:
                 self._measure(now)
         return self.measured
+
+    def best_of_owner(self, now: float) -> tuple[float, float] | None:
+        """Return the highest lower end of the ranked alts, of each alone and of all at once, if any is."""
+        own = [bot for bot in self._bots if bot.owner]
+        lines = [
+            line_of(bot.version, self.beliefs.rating(bot.version, now), self._config)
+            for bot in own
+            if bot.version
+        ]
+        found = owners(lines)
+        return (max(line.rating.low for line in lines if line.rank), found[0].low) if found else None
 
     def _change(self, now: float) -> None:
         """Let bots drift and bring new versions."""
@@ -171,7 +190,7 @@ class Simulation:
             Entrant(
                 version=bot.version,
                 bot=str(number),
-                owner="the house" if bot.house else str(number),
+                owner="the house" if bot.house else bot.owner or str(number),
                 house=bot.house,
                 room=10 if bot.house else max(0, 2 - bot.playing),
                 waiting_since=bot.waiting_since,
@@ -227,6 +246,27 @@ class Simulation:
                 self.measured.ranked.append(not is_provisional(rating, self._config))
 
 
+def line_of(version: int, rating: Rating, config: LadderConfig) -> LeaderboardLine:
+    """Return the line of a bot of the owner "alts", which may be ranked."""
+    provisional = is_provisional(rating, config)
+    return LeaderboardLine(
+        rank=0 if provisional or not rating.deals else 1,
+        version=Version(
+            id=version,
+            bot=str(version),
+            profile=BotProfile(BotInfo()),
+            owner="alts",
+            house=False,
+            first_at=0.0,
+            last_at=0.0,
+        ),
+        rating=rating,
+        provisional=provisional,
+        inactive=False,
+        score=Score(),
+    )
+
+
 def draw_deals(strengths: Floats, luck: float, rng: np.random.Generator) -> Ints:
     """Draw the places of deals in all rotations, [deal, rotation, bot], from log strengths [deal, bot].
 
@@ -264,6 +304,8 @@ WORLDS = {
 """Where intervals are to hold."""
 NEWCOMER = World(players=2, house=HOUSE, newcomer=700.0)
 HOPPER = World(guests=8, house=HOUSE, weeks=8.0, deals=100.0, hopper=50)
+ALTS = World(guests=12, house=HOUSE, weeks=4.8, deals=50.0, version_days=1e9, drift=0.0)
+"""720 deals of 12 guests, and of the alts of one more owner."""
 MANY = World(guests=1000, house=HOUSE, weeks=2.5, deals=30.0, version_days=1e9)
 
 
@@ -307,5 +349,20 @@ def main() -> None:
         for hops in (0, 50):
             best = [each.best for each in simulated(replace(HOPPER, hopper=hops), options.seeds)]
             print(f"hopper with {hops} versions: ranked at {np.mean(best):+.0f} Elo at its best", flush=True)
+    if "alts".startswith(options.only):
+        print("| bots of one owner, all of strength 0 | best lower end | above 0 | all at once | above 0 |")
+        print("|---:|---:|---:|---:|---:|")
+        for alts in (1, 10, 50):
+            ends_by_world = list[tuple[float, float]]()
+            for seed in range(options.seeds):
+                simulation = Simulation(replace(ALTS, alts=alts), seed=seed)
+                simulation.run()
+                if (found := simulation.best_of_owner(ALTS.weeks * WEEK)) is not None:
+                    ends_by_world.append(found)
+            cells = (
+                f"{np.mean(ends):+.0f} | {sum(end > 0 for end in ends)} of {options.seeds}"
+                for ends in zip(*ends_by_world, strict=True)
+            )
+            print(f"| {alts} | {' | '.join(cells)} |", flush=True)
     if "many".startswith(options.only):
         print(intervals("many: 1,000 guests", simulated(MANY, 1)), flush=True)

@@ -75,7 +75,7 @@ def print_recovery() -> None:
                 recovery.league.games(recovery.deals, np.random.default_rng([number, repeat]))
             )
             off.append(estimate.elos - recovery.league.elos)
-            stated.append(estimate.margins() / NORMAL_MARGIN)
+            stated.append((estimate.ends()[1] - estimate.elos) / NORMAL_MARGIN)
         error, said = rms(np.concatenate(off)), rms(np.concatenate(stated))
         print(f"{recovery.name:<44}{error:>8.2f}{said:>8.2f}{error / said:>8.2f}")
 
@@ -96,7 +96,7 @@ def print_dependence() -> None:
         for repeat in range(REPLICATIONS):
             estimate = estimate_of(league.games({4: deals}, np.random.default_rng([2, repeat])))
             off.append(estimate.elos)
-            stated.append(estimate.margins() / NORMAL_MARGIN)
+            stated.append((estimate.ends()[1] - estimate.elos) / NORMAL_MARGIN)
             by_games.append(information_errors(estimate.fit.inverse))
         scattered = np.array(off) - np.mean(off, axis=0)
         held = np.abs(scattered) <= NORMAL_MARGIN * np.array(by_games)

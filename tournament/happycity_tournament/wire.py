@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import asdict
 from itertools import zip_longest
 
 from happycity.errors import FieldError
@@ -177,7 +178,7 @@ def ratings_message(ratings: Ratings) -> pb.FinalRatings:
                 line,
                 *_FINAL_RATING,
                 rating=to_message(Rating, line, *_INTERVAL, "deals"),
-                above_next=None if above is None else pb.Difference(**above._asdict()),
+                above_next=None if above is None else pb.Difference(**asdict(above)),
             )
             for line, _, above in ratings.to_next()
         ],
@@ -243,6 +244,11 @@ def _standing_of(message: pb.Standing) -> Standing:
     return Standing(forfeit_counts=counts, **rating, **present_fields(message, *_STANDING))
 
 
+def difference_of(message: pb.Difference) -> Difference:
+    """Read how much higher a bot is rated than another one."""
+    return Difference(elo=message.elo, los=message.los, **present_fields(message, "low", "high"))
+
+
 def ratings_of(message: pb.FinalRatings) -> Ratings:
     """Read final ratings."""
     lines, differences = [], {}
@@ -250,8 +256,7 @@ def ratings_of(message: pb.FinalRatings) -> Ratings:
         rating = present_fields(line.rating, *_INTERVAL, "deals")
         lines.append(BotRating(**rating, **present_fields(line, *_FINAL_RATING)))
         if line.HasField("above_next") and following is not None:
-            above = line.above_next
-            differences[line.bot, following.bot] = Difference(above.elo, above.low, above.high, above.los)
+            differences[line.bot, following.bot] = difference_of(line.above_next)
     return Ratings(
         lines=tuple(lines),
         anchor=message.anchor or None,

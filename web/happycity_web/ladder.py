@@ -11,7 +11,7 @@ from happycity.ladder.v1beta1 import ladder_service_pb2 as pb
 from happycity.match import check_bot_spelling
 from happycity.wire.messages import config_of
 from happycity_server.errors import ApiError, Reason, invalid
-from happycity_tournament.ratings.statistics import student_margin
+from happycity_tournament.ratings.statistics import anytime_margin
 from happycity_web.charts import rating_scale
 from happycity_web.home import BOTS_SHOWN
 from happycity_web.query import ListFilter, Query, bot_name, number, words
@@ -187,7 +187,7 @@ async def comparison_page(feeds: Feeds, request: Request, query: BotQuery) -> Pa
         "old": versions[old],
         "new": versions[new],
         "comparison": comparison,
-        "margin_of_comparison": student_margin(comparison.deals, error),
+        "margin_of_comparison": anytime_margin(comparison.deals, error),
         "scale": rating_scale(entry.rating for entry in comparison.ratings),
         "is_final": True,
     }

@@ -29,9 +29,10 @@ from happycity.v1 import game_pb2 as game_pb
 from happycity.v1 import match_pb2
 from happycity.v1 import match_service_pb2 as match_pb
 from happycity.wire.enums import enum_word
+from happycity.wire.fields import present_fields
 from happycity.wire.messages import config_of
 from happycity_tournament.config import MEAN_ELO
-from happycity_tournament.ratings.results import interval_text, ranks_text
+from happycity_tournament.ratings.results import Interval, ranks_text
 from happycity_tournament.report.charts import line_class
 from happycity_viewer.languages import LANGUAGES, Language, language, preferred
 from happycity_viewer.plies import encode
@@ -159,9 +160,7 @@ def signed(number: float, places: int, language: Language) -> str:
 
 def plus_minus(rating: rating_pb2.Rating) -> str:
     """Return a rating's 95% interval as in the terminal: `±13`, `≥1703`, or "-" without one."""
-    low = rating.low if rating.HasField("low") else None
-    high = rating.high if rating.HasField("high") else None
-    return interval_text(low, high)
+    return Interval(**present_fields(rating, "low", "high")).interval_text
 
 
 def bot_path(bot: str, under: str = "") -> str:

@@ -28,6 +28,7 @@ from happycity_tournament.ratings.statistics import Moments, count_metrics
 from happycity_tournament.standings.standings import Standings
 from happycity_tournament.standings.stats import Stats
 from happycity_tournament.storage.database import StoreError
+from happycity_tournament.wire import difference_of
 from happycity_web import charts
 from happycity_web.cache import Kind
 from happycity_web.charts import rating_scale
@@ -238,8 +239,7 @@ def _above_next(final: tournament_pb.FinalRatings) -> dict[str, tuple[str, Diffe
     above_next = {}
     for line, following in pairwise(final.ratings):
         if line.HasField("above_next"):
-            above = line.above_next
-            above_next[line.bot] = following.bot, Difference(above.elo, above.low, above.high, above.los)
+            above_next[line.bot] = following.bot, difference_of(line.above_next)
     return above_next
 
 

@@ -79,7 +79,7 @@ def _analyse_games(source: Source, run: Run | None, question: AnalyseOptions, *,
     if not found.games:
         check_plays(bot, source)
         raise ConfigError(f"{source.name}: no game of {bot} was stored with its record")
-    summary = diagnosis(f"{bot} loses", found.loss_by_phase, found.loss_at_random)
+    summary = diagnosis(f"{bot} loses", found.loss_by_phase, found.loss_at_random, found.excesses)
     if as_json:
         write_json({"bot": bot, "diagnosis": summary, "evaluator": evaluator.digest, **asdict(found)})
         return

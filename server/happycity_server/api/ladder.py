@@ -32,7 +32,7 @@ from happycity_ladder.entries import (
     Version,
 )
 from happycity_ladder.ladder_config import LadderConfig
-from happycity_ladder.leaderboard import LeaderboardLine, is_provisional
+from happycity_ladder.leaderboard import LeaderboardLine, is_provisional, owners
 from happycity_runtime.tokens import check_owner
 from happycity_server.access.roles import Principal
 from happycity_server.access.token_file import TokenFile, rename_owner
@@ -113,13 +113,19 @@ class LadderService:
         end = first + page.size
         season = await reader.season(page.number("season_id"))
         lines = await reader.leaderboard(board.name, season)
+        best = [] if first else owners(lines)[: page.size]
         if request.ranked_only:
             lines = [line for line in lines if line.rank]
         present, suspended = reader.ladder.presence.version_ids, reader.ladder.presence.suspended
+
+        def message(line: LeaderboardLine) -> pb.LeaderboardLine:
+            return _line(caller, line, config, present, self._submissions, suspended=suspended)
+
         return pb.GetLeaderboardResponse(
-            lines=[
-                _line(caller, line, config, present, self._submissions, suspended=suspended)
-                for line in lines[first:end]
+            lines=map(message, lines[first:end]),
+            owners=[
+                to_message(pb.OwnerLine, owner, "rank", "bots", "low", best=message(owner.best))
+                for owner in best
             ],
             next_page_token=page_token(end) if len(lines) > end else "",
             board=board.name,

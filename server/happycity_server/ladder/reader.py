@@ -14,8 +14,8 @@ from happycity_server.broadcast import SharedValues
 from happycity_server.errors import too_many
 from happycity_server.ladder.challenges import against_house, latest_deals, not_in_ladder
 from happycity_server.ladder.ladder import Ladder
-from happycity_tournament.games import FinishedGame
 from happycity_tournament.ratings.comparison import PairedGames
+from happycity_tournament.recorded_games import RecordedGame
 
 LEADERBOARD_SECONDS = 1.0
 """How long a leaderboard is shown before it is made again."""
@@ -137,8 +137,8 @@ class LadderReader:
         house = {other.id for other in versions.values() if other.house}
         return against_house(deals, version.id, house)
 
-    def _games(self, deal_ids: Collection[int]) -> list[FinishedGame]:
-        return [game for games in self.book.games_of(deal_ids).values() for game in games]
+    def _games(self, deal_ids: Collection[int]) -> list[RecordedGame]:
+        return [(game, None) for games in self.book.games_of(deal_ids).values() for game in games]
 
     def _find_flags(self, season: Season) -> list[Flag]:
         last = season.closed_after if season.closed_after is not None else self.book.last_finished()

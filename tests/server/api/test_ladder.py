@@ -60,6 +60,10 @@ def test_leaderboard_has_every_bot_once(ladder: LadderServer) -> None:
     assert [line.rank for line in ranked] == list(range(1, len(ranked) + 1))
     lows = [line.rating.low for line in ranked]
     assert lows == sorted(lows, reverse=True)
+    assert [owner.rank for owner in found.owners] == list(range(1, len(ranked) + 1))
+    assert [(owner.best.version.bot, owner.bots) for owner in found.owners] == [
+        (line.version.bot, 1) for line in ranked
+    ]
     for line in bots.values():
         assert line.rating.low <= line.rating.elo <= line.rating.high
         assert line.rating.deals > 0
@@ -73,6 +77,7 @@ def test_pages_of_a_leaderboard_are_the_whole(ladder: LadderServer) -> None:
     while token or not names:
         page = ladder.board(page_size=1, page_token=token)
         names += [line.version.bot for line in page.lines]
+        assert bool(page.owners) == (not token)
         token = page.next_page_token
     assert sorted(names) == ["anna", "ben", "rock"]
     assert refusal(lambda: ladder.board(page_token="?")).fields == ("page_token",)

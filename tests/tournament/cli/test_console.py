@@ -60,7 +60,7 @@ def test_a_narrow_terminal_shows_fewer_columns(screen: Screen, width: int, witho
         BotRating(bot=bot, elo=1500.0, low=1400.0, high=1600.0, games=6, deals=3, rank_worst=3)
         for bot in ("ann", "bob", "cem")
     ]
-    above = Difference(121.0, -20.0, 262.0, 0.9)
+    above = Difference(elo=121.0, low=-20.0, high=262.0, los=0.9)
     final = Ratings(lines=tuple(lines), differences={("ann", "bob"): above, ("bob", "cem"): above})
     screen.console.width = width
     print_result(screen.console, replace(SNAPSHOT, final=final))

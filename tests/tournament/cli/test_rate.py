@@ -1,5 +1,6 @@
 """`tournament rate`: final ratings from stored games."""
 
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -58,10 +59,10 @@ def test_rate_agrees_with_the_model(played: Path, run: Run) -> None:
     for found in result["differences"]:
         expected = ratings.difference(found.pop("bot"), found.pop("other"))
         assert expected is not None
-        assert found == pytest.approx(expected._asdict(), abs=1e-4)
+        assert found == pytest.approx(asdict(expected), abs=1e-4)
     above = ratings.difference(order[0], order[1])
     assert above is not None
-    assert result["standings"][0]["above_next"] == pytest.approx(above._asdict(), abs=1e-4)
+    assert result["standings"][0]["above_next"] == pytest.approx(asdict(above), abs=1e-4)
 
 
 def test_rate_takes_any_mix_of_sources(played: Path, tmp_path: Path, run: Run) -> None:

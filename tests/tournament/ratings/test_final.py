@@ -1,12 +1,13 @@
 """Ratings as they are reported: the scale, intervals, differences, ranks and marks."""
 
 import math
+import re
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from tests.tournament.games import finished
-from tests.tournament.ratings.tables import columns, duels
+from tests.tournament.ratings.tables import Row, columns, duels
 from tools.benchmarks.models import League
 
 from happycity_tournament.config import MEAN_ELO
@@ -17,6 +18,7 @@ from happycity_tournament.ratings.final import rate, with_difference
 from happycity_tournament.ratings.likelihood import choices_of, fit
 from happycity_tournament.ratings.results import LOST_ALL, WON_ALL, BotRating, Ratings
 from happycity_tournament.ratings.statistics import ELO_PER_LOGIT, student_quantile
+from happycity_tournament.wire import ratings_message, ratings_of
 
 LEAGUE = League([-100, -50, 0, 50, 100], luck=1.0)
 
@@ -33,13 +35,6 @@ def by_bot(ratings: Ratings) -> dict[str, BotRating]:
     return {line.bot: line for line in ratings.lines}
 
 
-def test_everybody_counts_in_the_mean() -> None:
-    won = [*duels(30, 0, other=2, first_deal=50), *duels(30, 0, one=1, other=2, first_deal=90)]
-    ratings = rated(columns([*duels(20, 20), *won], "abc"))
-    assert np.mean([line.elo for line in ratings.lines]) == pytest.approx(MEAN_ELO)
-    assert ratings.lines[-1].mark == LOST_ALL
-
-
 def test_an_anchor_is_at_its_rating_and_changes_no_difference() -> None:
     """Intervals are then those of the differences from the anchor; the anchor itself has none."""
     by_mean, anchored = rated(games()), rated(games(), anchor="bot-1")
@@ -48,7 +43,8 @@ def test_an_anchor_is_at_its_rating_and_changes_no_difference() -> None:
     for line in anchored.lines:
         difference = by_mean.difference(line.bot, "bot-1")
         if difference is not None:
-            expected = [MEAN_ELO + value for value in difference[:3]]
+            ends = (difference.low or math.nan, difference.high or math.nan)
+            expected = [MEAN_ELO + value for value in (difference.elo, *ends)]
             assert [line.elo, line.low, line.high] == pytest.approx(expected)
     assert by_bot(rate(estimate_of(games()), anchor="bot-1", anchor_elo=1000))["bot-1"].elo == 1000
     with pytest.raises(KeyError, match="nobody"):
@@ -73,7 +69,7 @@ def test_intervals_are_the_sandwich_by_deal() -> None:
     )
     scaled = scores * np.sqrt(deals / (deals - 1))
     chance = strengths / (1 + strengths)
-    middle = scaled.T @ scaled + np.diag(0.5 - chance * (1 - chance))
+    middle = scaled.T @ scaled + np.diag(0.5 - chance * (1 - chance)) + np.outer(0.5 - chance, 0.5 - chance)
     expected = fitted.inverse @ middle @ fitted.inverse
     assert estimate.covariance == pytest.approx(expected)
     error = ELO_PER_LOGIT * math.sqrt(expected[0, 0] + expected[3, 3] - 2 * expected[0, 3])
@@ -81,7 +77,7 @@ def test_intervals_are_the_sandwich_by_deal() -> None:
     assert difference is not None
     degrees = int(estimate.difference_errors()[1][0, 3])
     assert min(deals[[0, 3]]) - 1 <= degrees <= 299
-    assert difference.high - difference.elo == pytest.approx(student_quantile(degrees) * error)
+    assert difference.margin == pytest.approx(student_quantile(degrees) * error)
 
 
 def test_degrees_of_freedom_count_the_deals_of_both() -> None:
@@ -92,26 +88,74 @@ def test_degrees_of_freedom_count_the_deals_of_both() -> None:
     together = estimate_of(columns(duels(10, 10), "ab"))
     errors, degrees = together.difference_errors()
     assert degrees[0, 1] == 19
-    assert together.margins()[0] == pytest.approx(student_quantile(19) * errors[0, 1] / 2)
+    assert rate(together).lines[0].margin == pytest.approx(student_quantile(19) * errors[0, 1] / 2)
     apart = columns([*duels(10, 10), *duels(10, 10, one=2, first_deal=50)], "abc")
     assert estimate_of(apart).difference_errors()[1][0, 2] == 39
 
 
-def width(line: BotRating) -> float:
-    assert line.low is not None
-    assert line.high is not None
-    return line.high - line.low
+def texts(ratings: Ratings) -> str:
+    """The bots, best first, each with its interval and its difference to the next one as people read them."""
+    return "; ".join(
+        f"{line.bot} {line.interval_text}" + ("" if above is None else f" | {above.text}")
+        for line, _, above in ratings.to_next()
+    )
 
 
-@pytest.mark.parametrize(("won", "mark"), [(0, LOST_ALL), (1, ""), (29, ""), (30, WON_ALL)])
-def test_a_bot_that_won_or_lost_all_has_a_wide_interval(won: int, mark: str) -> None:
-    """It is finite, it is marked, and the likely strengths are in it."""
-    rows = [*duels(20, 20), *duels(won, 30 - won, one=2, first_deal=50)]
-    line = by_bot(rated(columns(rows, "abc")))["c"]
-    assert line.mark == mark
-    assert 300 < width(line) < 1300
-    if mark:
-        assert max(abs(end - MEAN_ELO) for end in (line.low, line.high) if end is not None) > 600
+@pytest.mark.parametrize(
+    ("won", "mark", "ends"), [(0, LOST_ALL, "≤"), (1, "", "±"), (29, "", "±"), (30, WON_ALL, "≥")]
+)
+def test_a_bot_that_won_or_lost_all_has_one_end(won: int, mark: str, ends: str) -> None:
+    """Its interval and all its differences have one end, whatever is the anchor, and it isn't in the mean.
+
+    Nor is one with a single upset: the mean would move by far if it hadn't happened.
+    """
+    played = columns([*duels(20, 20), *duels(won, 30 - won, one=2, first_deal=50)], "abc")
+    ratings, anchored = rated(played), rated(played, anchor="c")
+    line = by_bot(ratings)["c"]
+    assert (line.mark, line.interval_text[0]) == (mark, ends)
+    for other in "ab":
+        difference = ratings.difference("c", other)
+        assert difference is not None
+        assert difference.has_one_end == bool(mark)
+        assert by_bot(anchored)[other].has_one_end == bool(mark)
+        assert not by_bot(ratings)[other].has_one_end
+    counted = [line.elo for line in ratings.lines if line.bot != "c"]
+    assert np.mean(counted) == pytest.approx(MEAN_ELO)
+    assert ratings.notes == ("the mean is that of all bots but c, of which games say too little",)
+
+
+def beats(bots: str, order: str, *, first_deal: int) -> list[Row]:
+    """Return 30 games of two bots; `order` is such as `a>b` if one wins all, `a=b` if each wins half."""
+    one, other = bots.index(order[0]), bots.index(order[2])
+    won = 30 if order[1] == ">" else 15
+    return duels(won, 30 - won, one=one, other=other, first_deal=first_deal)
+
+
+@pytest.mark.parametrize(
+    ("played", "ends"),
+    [
+        ("a>b", "a≥ b≤"),  # the mean is that of both
+        ("a>b b>c", "a≥ b± c≤"),  # the bot in the middle is the zero point
+        ("a=b c=d a>c a>d b>c b>d", "a≥ b≥ c≤ d≤"),  # nothing says how far apart the pairs are
+        ("a=b b=c d=e a>d b>d c>d", "a± b± c± d≤ e≤"),  # the largest group is the zero point
+        ("a=b b>c c>d d>b", "a± b± c± d±"),  # a circle bounds all
+        ("a>b c>b", "a- b≤ c-"),  # two that never met, and only beat a third one
+    ],
+)
+def test_an_interval_has_the_ends_that_games_give_it(played: str, ends: str) -> None:
+    """A bot has a lower end if it was above all bots of the mean, and an upper one if they were above it."""
+    bots = "".join(sorted(set(played) & set("abcde")))
+    rows = [beats(bots, order, first_deal=50 * number) for number, order in enumerate(played.split())]
+    lines = by_bot(rated(columns([row for part in rows for row in part], bots)))
+    assert " ".join(f"{bot}{lines[bot].interval_text[0]}" for bot in bots) == ends
+
+
+def test_messages_keep_the_ends() -> None:
+    """An end that isn't there is absent in messages, and read back as it was."""
+    ratings = rated(columns([*duels(20, 20), *duels(30, 0, one=2, first_deal=50)], "abc"))
+    read = ratings_of(ratings_message(ratings))
+    assert texts(read) == texts(ratings)
+    assert re.fullmatch(r"c ≥\d+ \| ≥\d+; (\w ±\d+( \| \d+ ±\d+)?(; )?)*", texts(ratings))
 
 
 def test_one_deal_has_no_interval() -> None:
@@ -148,9 +192,10 @@ def test_differences_are_opposite_and_their_likelihoods_add_up() -> None:
         opposite = ratings.difference(other, bot)
         assert opposite is not None
         assert difference.elo == pytest.approx(-opposite.elo)
-        assert difference.low == pytest.approx(-opposite.high)
+        assert None not in (difference.low, difference.high)
+        assert difference.low == pytest.approx(-(opposite.high or 0))
         assert difference.los + opposite.los == pytest.approx(1)
-        assert (difference.los > 0.975) == (difference.low > 0)
+        assert (difference.los > 0.975) == (not difference.contains(0) and difference.elo > 0)
 
 
 def test_ranks_are_those_that_the_games_leave_open() -> None:
@@ -172,7 +217,7 @@ def test_larger_errors_are_said() -> None:
     assert plain.notes == ()
     assert "1.25" in wider.notes[0]
     for line, other in zip(plain.lines, wider.lines, strict=True):
-        assert width(other) == pytest.approx(1.25 * width(line))
+        assert other.margin == pytest.approx(1.25 * (line.margin or 0))
 
 
 @pytest.mark.parametrize(("anchor", "elos"), [(None, (1520, 1480)), ("b", (1540, 1500)), ("a", (1500, 1460))])
@@ -182,7 +227,7 @@ def test_a_test_shows_one_difference(anchor: str | None, elos: tuple[float, floa
     assert tuple(line.elo for line in ratings.lines) == pytest.approx(elos)
     difference = ratings.difference("a", "b")
     assert difference is not None
-    assert difference[:3] == (40.0, 10.0, 70.0)
+    assert (difference.elo, difference.low, difference.high) == (40.0, 10.0, 70.0)
     one = ratings.lines[0]
     if anchor is None:
         assert (one.low, one.high) == (1505, 1535)
@@ -209,10 +254,10 @@ def test_intervals_hold(elos: tuple[float, ...], seats: int, deals: int) -> None
     truth = dict(zip(league.bots, 1500 + league.truth(seats), strict=True))
     for _ in range(60):
         ratings = rated(league.games({seats: deals}, rng))
-        held += [line.low <= truth[line.bot] <= line.high for line in ratings.lines if line.low and line.high]
+        held += [line.contains(truth[line.bot]) for line in ratings.lines]
         held += [
-            low <= truth[bot] - truth[other] <= high
-            for (bot, other), (_, low, high, _) in ratings.differences.items()
+            difference.contains(truth[bot] - truth[other])
+            for (bot, other), difference in ratings.differences.items()
             if bot < other
         ]
     assert 0.92 <= np.mean(held) <= 0.985

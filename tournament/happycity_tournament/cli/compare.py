@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Annotated
 
 import typer
@@ -19,9 +19,9 @@ from happycity_tournament.cli.json import write_json
 from happycity_tournament.cli.options import GAMES, TakeOffLuck
 from happycity_tournament.cli.tables import UNKNOWN, number_text, print_lines, table_of
 from happycity_tournament.client.run_folder import Run, run_folders
-from happycity_tournament.games import FinishedGame
 from happycity_tournament.ratings.comparison import BotComparison, Change, PairedDifference, PairedGames
-from happycity_tournament.ratings.statistics import MIN_DEALS
+from happycity_tournament.ratings.statistics import MIN_ANYTIME_DEALS
+from happycity_tournament.recorded_games import RecordedGame
 from happycity_tournament.standings.counted import CountingRules, Uncounted, uncounted_text
 from happycity_tournament.standings.rated_games import games_with_reasons, luck_notes
 from happycity_tournament.storage.sources import Source
@@ -44,7 +44,8 @@ def compare(
     bot: Annotated[
         str | None,
         typer.Option(
-            metavar="BOT", help="Only this bot: NAME, or OLD=NEW if its name changed.  [default: all bots]"
+            metavar="BOT",
+            help="Only this bot: NAME, or OLD=NEW if its name changed.  [default: all that play otherwise]",
         ),
     ] = None,
     luck_adjusted: TakeOffLuck = False,
@@ -54,7 +55,7 @@ def compare(
 
     Games of the two sources are compared in pairs that have the same deal, seats and opponents, so that luck
     cancels. Two runs have such games if they were played with the same --seed and bots. Without arguments the
-    last two runs are compared.
+    last two runs are compared. Bots that chose as before, until another one chose otherwise, aren't judged.
     """
     if after is None:
         latest, *others = _runs_of(bot)
@@ -66,9 +67,8 @@ def compare(
             games = PairedGames(*map(_games, sources, rules), renamed={old: new} if new else {})
         names, evaluator = [source.name for source in sources], sources[1].luck_evaluator
         _check(games, names, bot=new or old)
-        comparisons = [
-            games.comparison(name) for name in ([new or old] if bot is not None else games.compared_bots)
-        ]
+        changed = [name for name in games.compared_bots if name in (games.changed or games.compared_bots)]
+        comparisons = [games.comparison(name) for name in ([new or old] if bot is not None else changed)]
         if as_json:
             content: Json = {
                 "sources": names,
@@ -77,13 +77,17 @@ def compare(
                 "unpaired": games.unpaired,
                 "games_unrated": [rule.uncounted[Uncounted.UNRATED] for rule in rules],
                 "bots": comparisons,
+                "bots_changed": None if games.changed is None else sorted(games.changed),
                 "luck_evaluator": evaluator or None,
             }
             write_json(content)
             return
         console = Console()
         console.print(_table(comparisons))
-        facts = *_facts(games, names, rules), *luck_notes(evaluator)
+        facts = (
+            *_facts(games, names, rules, unchanged=set(games.compared_bots).difference(changed)),
+            *luck_notes(evaluator),
+        )
         print_lines(console, *(sentence(each, names[1]) for each in comparisons), *facts)
 
 
@@ -112,11 +116,12 @@ def sentence(comparison: BotComparison, after: str) -> str:
             return f"{bot} did the same in every pair"
         case Change.UNKNOWN:
             few = plural(comparison.deals, "deal")
-            return f"{bot} can't be compared by {few}: an interval takes {MIN_DEALS}"
+            return f"{bot} can't be compared by {few}: an interval takes {MIN_ANYTIME_DEALS}"
 
 
-def _games(source: Source, rules: CountingRules) -> Iterator[FinishedGame]:
-    return (game for game, _, reason in games_with_reasons(source, rules) if reason is None)
+def _games(source: Source, rules: CountingRules) -> Iterator[RecordedGame]:
+    games = games_with_reasons(source, rules, with_records=True)
+    return ((game, record) for game, record, reason in games if reason is None)
 
 
 def _check(games: PairedGames, names: Sequence[str], *, bot: str) -> None:
@@ -152,12 +157,18 @@ def _difference(difference: PairedDifference | None, digits: int) -> str:
     return UNKNOWN if difference is None else number_text(*difference, digits, sign="+")
 
 
-def _facts(games: PairedGames, names: Sequence[str], rules: Sequence[CountingRules]) -> Iterator[str]:
+def _facts(
+    games: PairedGames, names: Sequence[str], rules: Sequence[CountingRules], *, unchanged: Collection[str]
+) -> Iterator[str]:
     pairs = f"{plural(games.pairs, 'pair')} of games on {plural(games.deals, 'deal')}"
     yield f"{pairs}, with the same cards, seats and opponents"
+    if unchanged:
+        names_unchanged = ", ".join(sorted(unchanged))
+        yield f"not judged, as they chose as before until another bot did otherwise: {names_unchanged}"
     for name, unpaired, rule in zip(names, games.unpaired, rules, strict=True):
         if unpaired:
             yield f"{name}: {plural(unpaired, 'game')} without a counterpart left out"
         if left_out := uncounted_text(rule.uncounted):
             yield f"{name}: {left_out.removeprefix(', ')}"
-    yield "score: share of the opponents that it beat, a shared place is half; ±: 95%"
+    yield "score: share of the opponents that it beat, a shared place is half"
+    yield "±: the 95% interval; it holds however often you look while you play more rounds"

@@ -23,7 +23,7 @@ from happycity_tournament.config import (
     TournamentState,
 )
 from happycity_tournament.play.snapshot import Snapshot
-from happycity_tournament.ratings.results import MODEL, TOO_LITTLE, BotRating, Ratings, interval_text
+from happycity_tournament.ratings.results import MODEL, ONE_END, TOO_LITTLE, BotRating, Interval, Ratings
 from happycity_tournament.ratings.sprt import SprtState, Verdict
 from happycity_tournament.ratings.statistics import MIN_DEALS
 from happycity_tournament.standings.digest import digests, failures
@@ -203,7 +203,7 @@ def _print_pairs(console: Console, ratings: Ratings) -> None:
 
 
 def _rating_cells(line: Standing | BotRating) -> tuple[str, Text, str, str]:
-    marked = f"{interval_text(line.low, line.high)} {line.mark}".rstrip()
+    marked = f"{line.interval_text} {line.mark}".rstrip()
     return line.ranks, Text(line.bot), f"{line.elo:.0f}", marked
 
 
@@ -220,7 +220,9 @@ def _score_cells(line: Standing) -> list[str]:
 
 def _notes(lines: Sequence[Standing] | Sequence[BotRating]) -> Iterator[str]:
     """Yield explanations of a table."""
-    if any(None in (line.low, line.high) for line in lines):
+    if any(line.has_one_end for line in lines):
+        yield ONE_END
+    if any(line.low is line.high is None for line in lines):
         yield f"{UNKNOWN}: {TOO_LITTLE}; an interval needs {MIN_DEALS} deals of the bot and of the anchor"
     if any(isinstance(line, BotRating) and line.pool > 1 for line in lines):
         yield "bots of different pools never met, not even through others: their Elo can't be compared"
@@ -228,7 +230,7 @@ def _notes(lines: Sequence[Standing] | Sequence[BotRating]) -> Iterator[str]:
 
 def _details(ratings: Ratings) -> Iterator[str]:
     """Yield what should be known about the model of ratings."""
-    yield f"Elo: {ratings.model}; {ratings.anchor or 'the mean of all bots'} {ratings.anchor_elo:.0f}"
+    yield f"Elo: {ratings.model}; {ratings.anchor or 'the mean'} {ratings.anchor_elo:.0f}"
     yield from ratings.notes
 
 
@@ -243,8 +245,9 @@ def games_text(snapshot: Snapshot) -> str:
 def error_text(snapshot: Snapshot) -> str:
     """Return how large the errors of the ratings are, and which errors end the tournament."""
     lines = snapshot.standings
-    errors = [(line.high - line.low) / 2 for line in lines if line.low is not None and line.high is not None]
-    largest = f"±{max(errors):.0f}" if len(errors) == len(lines) > 0 else "not known yet"
+    errors = [line.margin for line in lines if line.margin is not None]
+    known = errors and not any(line.low is line.high is None for line in lines)
+    largest = f"±{max(errors):.0f}" if known else "not known yet"
     return f"largest error {largest}, until ±{snapshot.until_error:g}"
 
 
@@ -328,9 +331,9 @@ def _sprt_difference(state: SprtState) -> str:
     """Return the estimated difference with its 95% interval, "" without one."""
     if state.elo is None:
         return ""
-    if state.elo_low is None or state.elo_high is None:
+    if state.elo_low is state.elo_high is None:
         return f"{state.elo:+.0f} Elo"
-    return f"{state.elo:+.0f} {interval_text(state.elo_low, state.elo_high)} Elo"
+    return f"{state.elo:+.0f} {Interval(low=state.elo_low, high=state.elo_high).interval_text} Elo"
 
 
 def _bounds(state: SprtState) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from itertools import combinations
 from typing import Annotated
 
@@ -19,10 +20,11 @@ from happycity_tournament.cli.addresses import open_sources, reading_games
 from happycity_tournament.cli.console import print_ratings
 from happycity_tournament.cli.json import model_json, ratings_json, write_json
 from happycity_tournament.cli.options import GAMES, TakeOffLuck
-from happycity_tournament.cli.tables import print_lines
+from happycity_tournament.cli.tables import number_text, print_lines, table_of
 from happycity_tournament.config import MEAN_ELO, check_elo
 from happycity_tournament.ratings.checks import check_model
 from happycity_tournament.ratings.estimate import estimate_of
+from happycity_tournament.ratings.mean_luck import MeanLuck, mean_luck
 from happycity_tournament.ratings.results import Ratings
 from happycity_tournament.standings.counted import Uncounted, uncounted_text
 from happycity_tournament.standings.rated_games import RatedGames, load_for_rating, rate_games
@@ -77,6 +79,7 @@ def rate(
         ratings = rate_games(
             estimate, loaded.tournaments, anchor=anchor, anchor_elo=anchor_elo, luck_evaluator=evaluator
         )
+        lucks = mean_luck(loaded.games)
         if as_json:
             content = {
                 "sources": names,
@@ -85,17 +88,31 @@ def rate(
                 "rating": model_json(ratings),
                 "standings": ratings_json(ratings),
                 "differences": _differences_json(ratings),
+                "luck": [
+                    {**asdict(luck), "deviation": luck.deviation, "is_too_lucky": luck.is_too_lucky}
+                    for luck in lucks
+                ],
                 "checks": check_model(estimate),
             }
             write_json(content)
             return
         console = Console()
         print_ratings(console, ratings)
+        if lucks:
+            console.print("", table_of(lucks, _LUCK, compact=True), "", sep="\n")
         copies = f", copies left out: {loaded.copies:,}" if loaded.copies else ""
         read = (
             f"{plural(loaded.count, 'game')} of {', '.join(names)}{copies}{uncounted_text(loaded.uncounted)}"
         )
         print_lines(console, read)
+
+
+_LUCK: dict[str, Callable[[MeanLuck], str]] = {
+    "bot": lambda luck: luck.bot,
+    "luck, places a game": lambda luck: number_text(luck.places, luck.margin, 3, sign="+"),
+    "standard errors": lambda luck: f"{luck.deviation:+.1f}{' too lucky' if luck.is_too_lucky else ''}",
+    "deals": lambda luck: str(luck.deals),
+}
 
 
 def _counts_json(loaded: RatedGames) -> Json:
@@ -110,7 +127,7 @@ def _counts_json(loaded: RatedGames) -> Json:
 
 def _differences_json(ratings: Ratings) -> list[Json]:
     return [
-        {"bot": bot, "other": other, **difference._asdict()}
+        {"bot": bot, "other": other, **asdict(difference)}
         for bot, other in combinations([line.bot for line in ratings.lines], 2)
         if (difference := ratings.difference(bot, other)) is not None
     ]

@@ -10,13 +10,16 @@ from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from itertools import zip_longest
 from typing import NamedTuple
 
 import numpy as np
 
-from happycity_tournament.games import WIN, FinishedGame, Result, half_points
+from happycity.records.record import loads
+from happycity_tournament.games import WIN, Result, half_points
 from happycity_tournament.ratings.columns import Floats, Ints
-from happycity_tournament.ratings.statistics import ELO_PER_LOGIT, student_margin
+from happycity_tournament.ratings.statistics import ELO_PER_LOGIT, anytime_margin
+from happycity_tournament.recorded_games import RecordedGame
 
 
 class Change(Enum):
@@ -37,7 +40,8 @@ class PairedDifference(NamedTuple):
 
     value: float
     margin: float | None
-    """Half of its 95% interval; None while there are fewer than `MIN_DEALS` deals."""
+    """Half of its 95% interval, which holds however often one looks; None with fewer than
+    `MIN_ANYTIME_DEALS` deals."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,15 +76,15 @@ class PairedGames:
     """The games of two sources that have the same deal, the same kind of game and the same bots by seat.
 
     Args:
-        before: the games of the first source that count.
+        before: the games of the first source that count, with their records, if these are known.
         after: those of the second.
         renamed: names of bots in the second source by those in the first, where they differ.
     """
 
     def __init__(
         self,
-        before: Iterable[FinishedGame],
-        after: Iterable[FinishedGame],
+        before: Iterable[RecordedGame],
+        after: Iterable[RecordedGame],
         *,
         renamed: Mapping[str, str] | None = None,
     ) -> None:
@@ -90,19 +94,23 @@ class PairedGames:
         """Rated games of each source that have no counterpart in the other."""
         self.bots: tuple[Counter[str], Counter[str]] = (Counter(), Counter())
         """The rated games of each bot of each source, by the names of the second."""
+        self.changed: set[str] | None = set()
+        """The bots that were the first to choose otherwise in a pair; None if a game has no record."""
         self._rows: defaultdict[str, _PairedResults] = defaultdict(_PairedResults)
         self._deals: dict[Hashable, int] = {}
         self._common_deals: set[int] = set()
-        waiting: defaultdict[_Key, list[Result]] = defaultdict(list)
-        for key, result in self._rated(before, renamed or {}, source=0):
-            waiting[key].append(result)
+        waiting: defaultdict[_Key, list[tuple[Result, Choices | None]]] = defaultdict(list)
+        for key, result, choices in self._rated(before, renamed or {}, source=0):
+            waiting[key].append((result, choices))
         seeds = {key[0] for key in waiting}
         without = 0
-        for key, result in self._rated(after, {}, source=1):
+        for key, result, choices in self._rated(after, {}, source=1):
             if key[0] in seeds:
                 self._common_deals.add(key[0])
             if counterparts := waiting.get(key):
-                self._add_pair(key[0], key[2], counterparts.pop(0), result)
+                earlier, earlier_choices = counterparts.pop(0)
+                self._add_pair(key[0], key[2], earlier, result)
+                self._note_change(key[2], earlier_choices, choices)
             else:
                 without += 1
         self.unpaired = (sum(map(len, waiting.values())), without)
@@ -150,12 +158,19 @@ class PairedGames:
         return _clustered_error(after - before, np.array(rows.deals, dtype=np.int64))
 
     def _rated(
-        self, games: Iterable[FinishedGame], renamed: Mapping[str, str], *, source: int
-    ) -> Iterator[tuple[_Key, Result]]:
-        for game in games:
+        self, games: Iterable[RecordedGame], renamed: Mapping[str, str], *, source: int
+    ) -> Iterator[tuple[_Key, Result, Choices | None]]:
+        for game, record in games:
             bots = tuple(renamed.get(bot, bot) for bot in game.bots)
             self.bots[source].update(set(bots))
-            yield (game.deal_seed, game.config, bots), game.result
+            choices = None if record is None else choices_in(record)
+            yield (game.deal_seed, game.config, bots), game.result, choices
+
+    def _note_change(self, bots: Sequence[str], before: Choices | None, after: Choices | None) -> None:
+        if before is None or after is None:
+            self.changed = None
+        elif self.changed is not None:
+            self.changed.update(bots[seat] for seat in _first_to_differ(before, after))
 
     def _add_pair(self, deal_seed: int, bots: Sequence[str], before: Result, after: Result) -> None:
         self.pairs += 1
@@ -169,14 +184,31 @@ class PairedGames:
                 rows.points.append((before.points[seat], after.points[seat]))
 
 
+Choices = Sequence[tuple[int, str]]
+"""The seat and the move of each decision of a game."""
+
+
+def choices_in(record: str) -> Choices:
+    """Return the choices in a game's record; errors are those of `loads`."""
+    return [(line["seat"], line["move"]) for line in loads(record)["moves"]]
+
+
+def _first_to_differ(before: Choices, after: Choices) -> Iterator[int]:
+    """Yield the seat that was the first to choose otherwise; both, if a game ended or went on for another."""
+    for one, other in zip_longest(before, after):
+        if one != other:
+            yield from {choice[0] for choice in (one, other) if choice is not None}
+            return
+
+
 _Key = tuple[int, Hashable, tuple[str, ...]]
 
 
 def mean_difference(before: Floats, after: Floats, *, deals: Ints) -> PairedDifference:
     """Return mean(after) - mean(before), where pairs of one deal are dependent.
 
-    The margin is t sqrt(C / (C - 1) * sum over deals of (sum of (d - mean d))^2) / n, for n differences d of
-    C deals: the cluster-robust error of a mean (Liang & Zeger 1986), with Student's t of C - 1 degrees.
+    The margin is `anytime_margin` of the error sqrt(C / (C - 1) * sum over deals of (sum of (d - mean d))^2)
+    / n, for n differences d of C deals: the cluster-robust error of a mean (Liang & Zeger 1986).
     """
     return PairedDifference(float(after.mean() - before.mean()), _margin(after - before, deals))
 
@@ -196,8 +228,8 @@ def elo_difference(before: Floats, after: Floats, *, deals: Ints) -> PairedDiffe
 
 
 def _margin(differences: Floats, deals: Ints) -> float | None:
-    """Return half of the 95% interval of a mean of numbers that are dependent within deals."""
-    return student_margin(len(np.unique(deals)), _clustered_error(differences, deals))
+    """Return half of the 95% interval, at any time, of a mean of numbers that are dependent within deals."""
+    return anytime_margin(len(np.unique(deals)), _clustered_error(differences, deals))
 
 
 def _clustered_error(differences: Floats, deals: Ints) -> float | None:

@@ -10,14 +10,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from happycity_tournament.config import MEAN_ELO
-from happycity_tournament.ratings.estimate import Estimate, holm, student_probabilities, student_quantiles
-from happycity_tournament.ratings.results import LOST_ALL, WON_ALL, BotRating, Difference, Ratings
+from happycity_tournament.ratings.estimate import (
+    Estimate,
+    holm,
+    marks_of,
+    student_probabilities,
+    student_quantiles,
+)
+from happycity_tournament.ratings.results import BotRating, Difference, Ratings
 from happycity_tournament.ratings.statistics import ELO_DIGITS
 
 if TYPE_CHECKING:
-    from happycity_tournament.ratings.columns import Flags, Floats, Games, Ints
+    from happycity_tournament.ratings.columns import Flags, Floats, Ints
 
 _TAIL = 0.025
+_MOST_NAMED = 10
 
 
 def rate(
@@ -38,20 +45,19 @@ def rate(
     if anchor is not None and anchor not in bots:
         raise KeyError(anchor)
     differences = AllDifferences.of(estimate, error_factor)
-    elos, margins = estimate.elos, error_factor * estimate.margins()
+    elos, (low, high) = estimate.elos, estimate.ends(error_factor)
     if anchor is not None:
         index = bots.index(anchor)
         inside = estimate.pools == estimate.pools[index]
         elos[inside] -= elos[index]
-        margins[inside] = differences.margins[inside, index]
-        margins[index] = 0.0
-    elos += anchor_elo
+        low[inside], high[inside] = (end[inside, index] for end in (differences.low, differences.high))
+        low[index] = high[index] = 0.0
     best, worst = _open_ranks(differences.los, estimate.pools)
     columns: dict[str, Sequence[Any]] = {
         "bot": bots,
-        "elo": elos.tolist(),
-        "low": _known(elos - margins),
-        "high": _known(elos + margins),
+        "elo": (anchor_elo + elos).tolist(),
+        "low": list(map(_known, (anchor_elo + low).tolist())),
+        "high": list(map(_known, (anchor_elo + high).tolist())),
         "games": estimate.games.games_played().tolist(),
         "deals": estimate.deals.tolist(),
         "pool": (estimate.pools + 1).tolist(),
@@ -66,14 +72,23 @@ def rate(
         lines=tuple(sorted(lines, key=lambda line: (line.pool, -round(line.elo, ELO_DIGITS)))),
         anchor=anchor,
         anchor_elo=anchor_elo,
-        notes=(larger,) if error_factor != 1 else (),
+        notes=(*_mean_notes(estimate, anchor), *((larger,) if error_factor != 1 else ())),
         differences=differences,
     )
 
 
-def _known(ends: Floats) -> list[float | None]:
-    """Return numbers, None in place of those that aren't known."""
-    return [None if math.isnan(end) else end for end in ends.tolist()]
+def _mean_notes(estimate: Estimate, anchor: str | None) -> Iterator[str]:
+    """Yield which bots the mean is not of, if it isn't of all."""
+    anchored = -1 if anchor is None else estimate.pools[estimate.games.bots.index(anchor)]
+    outside = np.flatnonzero(~estimate.in_mean & (estimate.pools != anchored)).tolist()
+    if outside:
+        names = ", ".join(estimate.games.bots[number] for number in outside[:_MOST_NAMED])
+        more = f" and {len(outside) - _MOST_NAMED} more" if len(outside) > _MOST_NAMED else ""
+        yield f"the mean is that of all bots but {names}{more}, of which games say too little"
+
+
+def _known(end: float) -> float | None:
+    return None if math.isnan(end) else end
 
 
 def with_difference(
@@ -98,9 +113,11 @@ def with_difference(
     ]
     known = {}
     before = ratings.difference(bot, other)
-    if before is not None and low is not None and high is not None:
-        known[bot, other] = Difference(elo, low, high, before.los)
-        known[other, bot] = Difference(-elo, -high, -low, 1 - before.los)
+    if before is not None and not low is high is None:
+        known[bot, other] = Difference(elo=elo, low=low, high=high, los=before.los)
+        known[other, bot] = Difference(
+            elo=-elo, low=_scaled(0, -1, high), high=_scaled(0, -1, low), los=1 - before.los
+        )
     lines.sort(key=lambda line: -line.elo)
     return replace(ratings, lines=tuple(lines), differences=known)
 
@@ -112,8 +129,8 @@ class AllDifferences(Mapping[tuple[str, str], Difference]):
     numbers: Mapping[str, int]
     elos: Floats
     """[bot, other]: how much higher the first one is rated."""
-    margins: Floats
-    """[bot, other]: half of its 95% interval; not a number if it isn't known."""
+    low: Floats
+    """[bot, other]: the lower end of its 95% interval; not a number if there is none."""
     los: Floats
     """[bot, other]: how likely the first one is the stronger one."""
 
@@ -128,25 +145,36 @@ class AllDifferences(Mapping[tuple[str, str], Difference]):
         with np.errstate(invalid="ignore", divide="ignore"):
             ratios = np.where(np.isnan(quantiles), np.nan, differences / errors)
         numbers = {bot: number for number, bot in enumerate(estimate.games.bots)}
-        return cls(numbers, differences, quantiles * errors, student_probabilities(ratios, degrees))
+        low = np.where(estimate.above, differences - quantiles * errors, np.nan)
+        return cls(numbers, differences, low, student_probabilities(ratios, degrees))
+
+    @property
+    def high(self) -> Floats:
+        """[bot, other]: the upper end."""
+        return -self.low.T
 
     def __getitem__(self, pair: tuple[str, str]) -> Difference:
         """Return how much higher a bot is rated than another one; KeyError if it isn't known."""
         cell = self.numbers[pair[0]], self.numbers[pair[1]]
-        elo, margin = float(self.elos[cell]), float(self.margins[cell])
-        if math.isnan(margin):
+        low, high = _known(float(self.low[cell])), _known(-float(self.low[cell[::-1]]))
+        if low is high is None:
             raise KeyError(pair)
-        return Difference(elo, elo - margin, elo + margin, float(self.los[cell]))
+        return Difference(elo=float(self.elos[cell]), low=low, high=high, los=float(self.los[cell]))
 
     def __iter__(self) -> Iterator[tuple[str, str]]:
         """Return all pairs of which a difference is known."""
         names = tuple(self.numbers)
-        cells = np.argwhere(~np.isnan(self.margins)).tolist()
+        cells = np.argwhere(self._known).tolist()
         return ((names[row], names[column]) for row, column in cells)
 
     def __len__(self) -> int:
         """Return the number of these pairs."""
-        return int((~np.isnan(self.margins)).sum())
+        return int(self._known.sum())
+
+    @property
+    def _known(self) -> Flags:
+        known: Flags = ~np.isnan(self.low)
+        return known | known.T
 
 
 def _open_ranks(los: Floats, pools: Ints) -> tuple[Ints, Ints]:
@@ -170,16 +198,6 @@ def _certainly_stronger(los: Floats) -> Flags:
     certain[rows, columns] = los[rows, columns] > 0.5
     certain[columns, rows] = los[rows, columns] < 0.5
     return certain
-
-
-def marks_of(games: Games) -> Sequence[str]:
-    """Return which bots were above all others in all games, or below all."""
-    scores = games.scores()
-    won, lost = scores.sum(axis=1), scores.sum(axis=0)
-    return [
-        WON_ALL if not below and above else LOST_ALL if not above and below else ""
-        for above, below in zip(won.tolist(), lost.tolist(), strict=True)
-    ]
 
 
 def _scaled(origin: float, share: float, end: float | None) -> float | None:

@@ -5,22 +5,50 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import zip_longest
-from typing import NamedTuple
 
 from happycity_tournament.config import MEAN_ELO
 
 TOO_LITTLE = "not enough data"
+ONE_END = "≥, ≤: in its games it never lost, or never won, even through others, so its interval has one end"
 MODEL = "Plackett-Luce, shared places as half, errors clustered by deal"
 """The model of all ratings."""
 WON_ALL = "won all"
 LOST_ALL = "lost all"
 
 
-def interval_text(low: float | None, high: float | None) -> str:
-    """Return an interval as `±13`; `-` if it isn't known, `≥1703` or `≤1207` if it has only one end."""
-    if low is None:
-        return "-" if high is None else f"≤{high:.0f}"
-    return f"≥{low:.0f}" if high is None else f"±{(high - low) / 2:.0f}"
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A 95% interval in Elo, with as many ends as the games give it."""
+
+    low: float | None = None
+    """Lower end; None if the games don't bound it from below."""
+    high: float | None = None
+    """Upper end; None if the games don't bound it from above."""
+
+    @property
+    def margin(self) -> float | None:
+        """Half of its length; None unless it has two ends."""
+        return None if self.low is None or self.high is None else (self.high - self.low) / 2
+
+    @property
+    def has_one_end(self) -> bool:
+        """Whether it is bounded on one side only."""
+        return (self.low is None) != (self.high is None)
+
+    @property
+    def interval_text(self) -> str:
+        """The interval as `±13`; `-` if it isn't known, `≥1703` or `≤1207` if it has only one end."""
+        if self.margin is not None:
+            return f"±{self.margin:.0f}"
+        if self.low is not None:
+            return f"≥{self.low:.0f}"
+        return "-" if self.high is None else f"≤{self.high:.0f}"
+
+    def contains(self, number: float) -> bool:
+        """Return whether a number isn't beyond an end."""
+        return not (
+            (self.low is not None and number < self.low) or (self.high is not None and number > self.high)
+        )
 
 
 def ranks_text(best: int, worst: int) -> str:
@@ -58,18 +86,17 @@ class BotStats:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BotRating:
-    """One bot's rating."""
+class BotRating(Interval):
+    """One bot's rating, and the interval of its distance from the anchor.
+
+    The interval has no end if one of both played fewer than two deals, and one if the bot was never below the
+    anchor, not even through others, or never above it.
+    """
 
     bot: str
     """The bot's name."""
     elo: float
     """Comparable within the pool only."""
-    low: float | None = None
-    """Lower end of the 95% interval of the distance from the anchor; None if one of them played fewer than
-    two deals."""
-    high: float | None = None
-    """Upper end of it."""
     games: int
     """Games counted."""
     deals: int = 0
@@ -89,22 +116,19 @@ class BotRating:
         return ranks_text(self.rank_best, self.rank_worst)
 
 
-class Difference(NamedTuple):
-    """How much higher one bot is rated than another."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference(Interval):
+    """How much higher one bot is rated than another, and the interval of that."""
 
     elo: float
-    low: float
-    """Lower end of its 95% interval."""
-    high: float
-    """Upper end of it."""
     los: float
     """The likelihood that the bot is the stronger one, by all games of all bots. It is not a rule to stop a
     tournament by: looked at often enough, it is high at some time."""
 
     @property
     def text(self) -> str:
-        """The difference with its interval, such as `35 ±25`."""
-        return f"{self.elo:.0f} {interval_text(self.low, self.high)}"
+        """The difference with its interval, such as `35 ±25`; `≥190` if that has one end."""
+        return self.interval_text if self.has_one_end else f"{self.elo:.0f} {self.interval_text}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,7 +138,8 @@ class Ratings:
     lines: tuple[BotRating, ...]
     """Pool by pool, best first."""
     anchor: str | None = None
-    """The bot whose rating is given; None: the mean of each pool is. Pools without it have their mean."""
+    """The bot whose rating is given; None: the mean of each pool is. Pools without it have their mean. Which
+    bots it is of is among the notes, unless it is of all."""
     anchor_elo: float = MEAN_ELO
     """The rating of the anchor, or of the mean."""
     model: str = MODEL

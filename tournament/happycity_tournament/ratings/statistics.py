@@ -12,6 +12,10 @@ from happycity.match import one_line
 
 MIN_DEALS = 2
 """A bot that played fewer deals has no interval: one deal doesn't show how much deals differ."""
+MIN_ANYTIME_DEALS = 10
+"""With fewer deals no interval holds whenever one looks, as too little is known of its width."""
+_MIXTURE = 7.5  # makes the interval narrowest at some 60 deals
+_MANY = 1_000_000  # degrees of freedom
 ELO_PER_DECADE = 400
 """Elo for each power of ten of the odds (Elo 1978)."""
 ELO_PER_LOGIT = ELO_PER_DECADE / math.log(10)
@@ -43,6 +47,19 @@ def student_margin(deals: int, error: float | None) -> float | None:
     `error` is its standard error, None if it isn't known.
     """
     return None if error is None or deals < MIN_DEALS else student_quantile(deals - 1) * error
+
+
+def anytime_margin(deals: int, error: float | None) -> float | None:
+    """Return half of a 95% interval of a mean over deals that holds at all numbers of deals at once.
+
+    So it may be looked at after each deal, and the games ended by what it says. It is the normal mixture of
+    Robbins (1970) with an estimated variance (Howard, Ramdas, McAuliffe & Sekhon 2021, equation 14), wider by
+    Student's factor for few deals: some 1.5 times `student_margin`. None with fewer than `MIN_ANYTIME_DEALS`.
+    """
+    if error is None or deals < MIN_ANYTIME_DEALS:
+        return None
+    ends = (1 + _MIXTURE / deals) * math.log((deals + _MIXTURE) / (0.05**2 * _MIXTURE))
+    return math.sqrt(ends) * student_quantile(deals - 1) / student_quantile(_MANY) * error
 
 
 def with_ranks(entries: Iterable[_T], elo_of: Callable[[_T], float]) -> list[tuple[int, _T]]:

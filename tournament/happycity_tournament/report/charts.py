@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from happycity import Ending
-from happycity_tournament.ratings.results import BotRating, interval_text
+from happycity_tournament.ratings.results import BotRating
 
 SERIES = 8
 """How many colours there are for lines and parts of bars; they repeat with another dash."""
@@ -147,13 +147,15 @@ def ratings_chart(lines: Sequence[BotRating], *, label: str) -> Markup:
         _line(chart, (place, 0), (place, bottom), kind="grid")
         _tick(chart, place, bottom + _TEXT, whole(number))
     for number, row in enumerate(lines):
-        interval = "" if row.low is row.high is None else f" {interval_text(row.low, row.high)}"
+        interval = "" if row.low is row.high is None else f" {row.interval_text}"
         level = number * _ROW + _TEXT
         _text(chart, _short(row.bot), 0, level, anchor="start", kind="name")
         _text(chart, whole(row.elo) + interval, 1, level, anchor="end", kind="value")
         middle = (level + (number + 1) * _ROW) / 2
-        if row.low is not None and row.high is not None:
-            _line(chart, (scale.share(row.low), middle), (scale.share(row.high), middle), kind="range")
+        if row.low is not None or row.high is not None:  # without an end the line goes on to the edge
+            left = 0.0 if row.low is None else scale.share(row.low)
+            right = 1.0 if row.high is None else scale.share(row.high)
+            _line(chart, (left, middle), (right, middle), kind="range")
         _add(chart, "circle", cx=_percent(scale.share(row.elo)), cy=middle, r=4.5, kind="mark")
     return _markup(chart)
 

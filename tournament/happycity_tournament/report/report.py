@@ -17,7 +17,8 @@ from markupsafe import Markup
 
 from happycity_runtime.files import replacing
 from happycity_tournament.games import FinishedGame
-from happycity_tournament.ratings.results import Ratings, interval_text
+from happycity_tournament.ratings.mean_luck import mean_luck
+from happycity_tournament.ratings.results import ONE_END, Ratings
 from happycity_tournament.ratings.sprt import MIN_BLOCKS, SprtPoint
 from happycity_tournament.ratings.statistics import MIN_DEALS
 from happycity_tournament.report import charts
@@ -138,6 +139,7 @@ def render(report: Report) -> str:
             data=report.data,
             ratings=report.ratings,
             above={line.bot: above.text for line, _, above in report.ratings.to_next() if above is not None},
+            lucks=mean_luck(report.data.stats.games),
             summary=_summary(report),
             period=_period(report.data),
             settings=_settings(report.tournament),
@@ -153,7 +155,7 @@ def render(report: Report) -> str:
             pools=report.ratings.pools,
             forfeits=[ending for ending in FORFEITS if any(line.endings[ending] for line in failing)],
             line_class=charts.line_class,
-            interval_text=interval_text,
+            one_end=ONE_END if any(line.has_one_end for line in report.ratings.lines) else "",
             min_deals=MIN_DEALS,
             min_blocks=MIN_BLOCKS,
             max_history_bots=MAX_HISTORY_BOTS,
@@ -178,6 +180,7 @@ def _environment() -> Environment:
         "whole": charts.whole,
         "percent": "{:.0%}".format,
         "decimal": _decimal,
+        "signed": _signed,
         "number": "{:.6g}".format,
         "duration": _duration,
     }
@@ -198,7 +201,7 @@ def _summary(report: Report) -> str:
     if above is None:
         ahead = f"{charts.whole(first.elo - second.elo)} ahead of {second.bot}"
         return f"{first.bot} is first, {ahead}. There are too few deals to say how certain that is."
-    doubt = "" if above.low > 0 else ": which of the two is stronger is not certain"
+    doubt = "" if above.low is not None and above.low > 0 else ": which of the two is stronger is not certain"
     return f"{first.bot} is first, {above.text} Elo above {second.bot}{doubt}."
 
 
@@ -255,6 +258,10 @@ def _test_chart(report: Report) -> Markup | None:
     }
     label = "Log-likelihood ratio and its two bounds over the number of games"
     return charts.lines(series, label=label)
+
+
+def _signed(number: float, digits: int) -> str:
+    return ("+" if number > 0 else "") + _decimal(number, digits)
 
 
 def _decimal(number: float, digits: int = 1) -> str:

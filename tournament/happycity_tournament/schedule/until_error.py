@@ -6,14 +6,12 @@ import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
-import numpy as np
-
 from happycity import FailurePolicy
 from happycity_tournament.games import CountedGame, Fixture
 from happycity_tournament.ratings.columns import GamesBuilder
 from happycity_tournament.ratings.disqualifications import Disqualifications
 from happycity_tournament.ratings.estimate import Estimate, estimate_of
-from happycity_tournament.ratings.final import AllDifferences, marks_of
+from happycity_tournament.ratings.final import rate
 from happycity_tournament.schedule.field import Field
 from happycity_tournament.schedule.random_rounds import RandomRoundsSchedule
 from happycity_tournament.schedule.schedule import Schedule
@@ -32,7 +30,7 @@ class UntilErrorSchedule(Schedule):
     The error is half of the 95% interval that the final ratings have. It is looked at after some rounds only,
     all games of which count, so the end doesn't depend on how many games are played at once. The next look
     is after as many rounds as the error of this one needs, if errors shrink by the root of the games.
-    Disqualified bots, and those that won or lost all games, don't count.
+    Disqualified bots, and those whose intervals have one end, don't count.
     """
 
     draws_from_results = True
@@ -98,17 +96,14 @@ class UntilErrorSchedule(Schedule):
 def errors_of(estimate: Estimate, *, anchor: str | None = None) -> dict[str, float]:
     """Return half of each rating's interval in Elo: infinite if it isn't known.
 
-    It is 0 for a bot that won, or lost, all games, as more games would hardly make it smaller; without an
-    anchor the others' is that of the distance from their own mean, which such a bot would blur for ever.
+    It is 0 for an interval with one end, as more games would hardly give it another; but if it is the anchor
+    that has none, all are infinite.
     """
-    bots, marked = estimate.games.bots, np.array([bool(mark) for mark in marks_of(estimate.games)])
-    if anchor is None:
-        margins = estimate.margins(~marked)
-    else:
-        margins = AllDifferences.of(estimate).margins[:, bots.index(anchor)]
-        marked[bots.index(anchor)] = True
-    margins = np.where(marked, 0.0, np.where(np.isnan(margins), math.inf, margins))
-    return dict(zip(bots, margins.tolist(), strict=True))
+    bounded = anchor is None or bool(estimate.in_mean[estimate.games.bots.index(anchor)])
+    return {
+        line.bot: 0.0 if bounded and line.has_one_end else math.inf if line.margin is None else line.margin
+        for line in rate(estimate, anchor=anchor).lines
+    }
 
 
 def next_look(rounds: int, excess: float) -> int:

@@ -105,17 +105,19 @@ def rate_games(
     """Return the ratings of an estimate, with what should be known about the model; it may take seconds.
 
     With each tournament come the names by which its bots are rated. If the games are those of a sequential
-    `test` that has an estimate of the difference, that is their difference. A note names the evaluator by
-    which luck was taken off the scores, if it was.
+    `test` that has an estimate of the difference, that is their difference. Notes name the evaluator by
+    which luck was taken off the scores, if it was, and the bots that were luckier than chance allows.
     """
     # They import numpy, for which a server and the bots of a run would wait.
     from happycity_tournament.ratings.checks import check_lines, check_model  # noqa: PLC0415
     from happycity_tournament.ratings.final import rate, with_difference  # noqa: PLC0415
+    from happycity_tournament.ratings.mean_luck import mean_luck  # noqa: PLC0415
     from happycity_tournament.schedule.replays import swiss_error_factor  # noqa: PLC0415
 
     factor = swiss_error_factor(tournaments, estimate)
     ratings = rate(estimate, anchor=anchor, anchor_elo=anchor_elo, error_factor=factor)
-    notes = *ratings.notes, *check_lines(check_model(estimate)), *luck_notes(luck_evaluator)
+    too_lucky = [luck.text for luck in mean_luck(estimate.games) if luck.is_too_lucky]
+    notes = *ratings.notes, *check_lines(check_model(estimate)), *luck_notes(luck_evaluator), *too_lucky
     ratings = replace(ratings, notes=notes)
     if test is None or test.elo is None:
         return ratings

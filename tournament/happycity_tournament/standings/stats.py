@@ -77,7 +77,7 @@ class RoundScores(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class EloHistory:
-    """The Elo of bots after numbers of games. All are distances from the mean of all bots."""
+    """The Elo of bots after numbers of games. All are distances from the mean of the same bots."""
 
     bots: Sequence[str]
     samples: Sequence[tuple[int, Sequence[float]]]
@@ -291,7 +291,8 @@ class Stats:
             return EloHistory(bots, (), dict.fromkeys(bots, (0, 0)))
         step = _step_of(total)
         numbers = sorted({*range(step, total + 1, step), total})
-        elos = _elos_after(self.games, [self.lengths(number) for number in numbers])
+        lengths = [self.lengths(number) for number in numbers]
+        elos = _elos_after(self.games, lengths, self.estimate.in_mean)
         spans = {bot: (first, last + step) for bot in bots for first, last in [self.span(bot)]}
         return EloHistory(bots, list(zip(numbers, elos, strict=True)), spans)
 
@@ -316,7 +317,7 @@ class Stats:
 
     @cached_property
     def ratings(self) -> Ratings:
-        """The bots' ratings by these games; the mean of each pool is 1500."""
+        """The bots' ratings by these games, from the mean of each pool."""
         return rate(self.estimate, error_factor=self._error_factor)
 
     @cached_property
@@ -341,8 +342,10 @@ def _scores(bots: Ints, places: Ints) -> tuple[Floats, Flags]:
     return scores, counts > 0
 
 
-def _elos_after(games: Games, lengths: Sequence[dict[int, int]]) -> Iterator[list[float]]:
+def _elos_after(games: Games, lengths: Sequence[dict[int, int]], in_mean: Flags) -> Iterator[list[float]]:
     """Yield the Elo of all bots after the first games of each table size, as many as each entry says.
+
+    It is the distance from the mean of the bots that are `in_mean`.
 
     Each fit begins at the one before, and takes its choices over.
     """
@@ -351,7 +354,7 @@ def _elos_after(games: Games, lengths: Sequence[dict[int, int]]) -> Iterator[lis
     for length in lengths:
         choices = choices.plus(choices_of(games.between(before, length)))
         strengths = fit(choices, start=strengths).strengths
-        yield (MEAN_ELO + ELO_PER_LOGIT * (strengths - strengths.mean())).tolist()
+        yield (MEAN_ELO + ELO_PER_LOGIT * (strengths - strengths[in_mean].mean())).tolist()
         before = length
 
 

@@ -73,8 +73,9 @@ def show(
 ) -> None:
     """Show the leaderboard of a board, or one bot with its versions and their ratings.
 
-    Ranks are by the lower end of the 95% interval. Bots without a rank come last: their rating is
-    provisional, or they haven't played for long. The JSON of a bot has its rating over time, too.
+    First come owners by their best bot, then all bots. Ranks are by the lower end of the 95% interval. Bots
+    without a rank come last: their rating is provisional, or they haven't played for long. The JSON of a bot
+    has its rating over time, too.
     """
     from happycity_terminal.ladder import run
 

@@ -15,8 +15,8 @@ from happycity.tournament.v1beta1 import rating_pb2
 from happycity.wire.enums import enum_word
 from happycity.wire.match import bot_info_of, seconds_of
 from happycity_tournament.cli.tables import DAY_AND_MINUTE, UNKNOWN, empty_table, moment_text
-from happycity_tournament.ratings.results import interval_text
-from happycity_tournament.ratings.statistics import MIN_DEALS, student_margin
+from happycity_tournament.ratings.results import Interval
+from happycity_tournament.ratings.statistics import MIN_ANYTIME_DEALS, anytime_margin
 
 
 def ladder_lines(ladder: pb.Ladder) -> Iterator[str]:
@@ -57,6 +57,22 @@ def leaderboard_table(lines: Sequence[pb.LeaderboardLine]) -> Table:
             *_rating_cells(line.rating),
             *(f"{number:,}" for number in counts),
             *(_cost_cells(line) if cost else ()),
+        )
+    return table
+
+
+def owners_table(owners: Sequence[pb.OwnerLine]) -> Table:
+    """Return the owners, each by its best bot."""
+    table = empty_table("rank", "owner", "best bot", "Elo", "at least", "bots")
+    for owner in owners:
+        best = owner.best
+        table.add_row(
+            str(owner.rank),
+            Text("the house" if best.house else best.owner or UNKNOWN),
+            Text(best.version.bot),
+            f"{best.rating.elo:.0f}",
+            f"{owner.low:.0f}",
+            str(owner.bots),
         )
     return table
 
@@ -116,9 +132,9 @@ def comparison_lines(comparison: pb.VersionComparison, old: int, new: int) -> It
     """Yield how two versions compare."""
     if comparison.deals:
         known = comparison.standard_error if comparison.HasField("standard_error") else None
-        margin = student_margin(comparison.deals, known)
+        margin = anytime_margin(comparison.deals, known)
         interval, remark = (
-            ("", f"; an interval takes {MIN_DEALS}") if margin is None else (f" ± {margin:.3f}", "")
+            ("", f"; an interval takes {MIN_ANYTIME_DEALS}") if margin is None else (f" ± {margin:.3f}", "")
         )
         yield (
             f"version {new} scores {comparison.difference:+.3f}{interval} a game against version {old}, "
@@ -149,9 +165,8 @@ def _version(version: pb.BotVersion) -> str:
 
 
 def _rating_cells(rating: rating_pb2.Rating) -> tuple[str, str]:
-    return f"{rating.elo:.0f}", UNKNOWN if rating.low == rating.high else interval_text(
-        rating.low, rating.high
-    )
+    interval = Interval(low=rating.low, high=rating.high)
+    return f"{rating.elo:.0f}", interval.interval_text if interval.margin else UNKNOWN
 
 
 def _opponents(challenge: pb.Challenge) -> str:

@@ -791,6 +791,7 @@ class GetLeaderboardResponse(_message.Message):
     NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
     BOARD_FIELD_NUMBER: _builtins.int
     SEASON_FIELD_NUMBER: _builtins.int
+    OWNERS_FIELD_NUMBER: _builtins.int
     next_page_token: _builtins.str
     """For the next page; empty on the last one."""
     board: _builtins.str
@@ -803,6 +804,10 @@ class GetLeaderboardResponse(_message.Message):
     def season(self) -> Global___Season:
         """The season."""
 
+    @_builtins.property
+    def owners(self) -> _containers.RepeatedCompositeFieldContainer[Global___OwnerLine]:
+        """Owners that have a ranked bot, best first, at most as many as a page has lines; on the first page only."""
+
     def __init__(
         self,
         *,
@@ -810,14 +815,51 @@ class GetLeaderboardResponse(_message.Message):
         next_page_token: _builtins.str = ...,
         board: _builtins.str = ...,
         season: Global___Season | None = ...,
+        owners: _abc.Iterable[Global___OwnerLine] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["season", b"season"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["board", b"board", "lines", b"lines", "next_page_token", b"next_page_token", "season", b"season"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["board", b"board", "lines", b"lines", "next_page_token", b"next_page_token", "owners", b"owners", "season", b"season"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___GetLeaderboardResponse: _TypeAlias = GetLeaderboardResponse  # noqa: Y015
+
+@_typing.final
+class OwnerLine(_message.Message):
+    """An owner of bots on a leaderboard. Each bot of the house stands for itself."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RANK_FIELD_NUMBER: _builtins.int
+    BEST_FIELD_NUMBER: _builtins.int
+    BOTS_FIELD_NUMBER: _builtins.int
+    LOW_FIELD_NUMBER: _builtins.int
+    rank: _builtins.int
+    """1 is best."""
+    bots: _builtins.int
+    """Bots of the owner that have played on the board."""
+    low: _builtins.float
+    """Lower end of the best bot's interval, in Elo, so wide that those of all bots of the owner hold at once with 95%."""
+    @_builtins.property
+    def best(self) -> Global___LeaderboardLine:
+        """The best bot: the one of which `low` is highest. It has the owner, too."""
+
+    def __init__(
+        self,
+        *,
+        rank: _builtins.int = ...,
+        best: Global___LeaderboardLine | None = ...,
+        bots: _builtins.int = ...,
+        low: _builtins.float = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["best", b"best"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["best", b"best", "bots", b"bots", "low", b"low", "rank", b"rank"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___OwnerLine: _TypeAlias = OwnerLine  # noqa: Y015
 
 @_typing.final
 class GetLadderBotRequest(_message.Message):

@@ -30,9 +30,9 @@ class Rating(_message.Message):
     elo: _builtins.float
     """Elo."""
     low: _builtins.float
-    """Lower end of the interval; absent while there are too few deals."""
+    """Lower end of the interval; absent while there are too few deals, and if the bot never won, even through others."""
     high: _builtins.float
-    """Upper end of the interval; absent while there are too few deals."""
+    """Upper end of the interval; absent while there are too few deals, and if the bot never lost, even through others."""
     deals: _builtins.int
     """Deals that it follows from; absent where they are not counted, as in standings."""
     provisional: _builtins.bool

@@ -1472,23 +1472,30 @@ class Difference(_message.Message):
     elo: _builtins.float
     """In Elo."""
     low: _builtins.float
-    """Lower end of its 95% interval."""
+    """Lower end of its 95% interval; absent if the games don't bound it from below."""
     high: _builtins.float
-    """Upper end of it."""
+    """Upper end of it; absent if the games don't bound it from above."""
     los: _builtins.float
     """Likelihood, 0 to 1, that the bot is the stronger one, by all games of all bots."""
     def __init__(
         self,
         *,
         elo: _builtins.float = ...,
-        low: _builtins.float = ...,
-        high: _builtins.float = ...,
+        low: _builtins.float | None = ...,
+        high: _builtins.float | None = ...,
         los: _builtins.float = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_high", b"_high", "_low", b"_low", "high", b"high", "low", b"low"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["elo", b"elo", "high", b"high", "los", b"los", "low", b"low"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_high", b"_high", "_low", b"_low", "elo", b"elo", "high", b"high", "los", b"los", "low", b"low"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__high: _TypeAlias = _typing.Literal["high"]  # noqa: Y015
+    _WhichOneofArgType__high: _TypeAlias = _typing.Literal["_high", b"_high"]  # noqa: Y015
+    _WhichOneofReturnType__low: _TypeAlias = _typing.Literal["low"]  # noqa: Y015
+    _WhichOneofArgType__low: _TypeAlias = _typing.Literal["_low", b"_low"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__high) -> _WhichOneofReturnType__high | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__low) -> _WhichOneofReturnType__low | None: ...
 
 Global___Difference: _TypeAlias = Difference  # noqa: Y015
