@@ -102,7 +102,7 @@ def _seed_field(seed: Seed) -> str:
 
 
 def seed_of(message: pb.TournamentConfig) -> Seed | None:
-    """Return the number or name from which the deals come; None if it isn't told."""
+    """Return the number or name from which the deals come; None if it is hidden."""
     if message.HasField("seed_name"):
         return message.seed_name
     return message.seed if message.HasField("seed") else None

@@ -263,13 +263,13 @@ FORGED_GAMES: dict[str, tuple[Callable[[Forger], object], str]] = {
     ),
     "cards are exchanged": (lambda f: f.games[0]["record"]["deal"]["decks"][2].reverse(), "rotation 1: "),
     "seeds are others": (lambda f: f.games[0].update(bot_seeds=[1, 2]), "its deal, bots, seeds or kind"),
-    "times are told": (
+    "times are stated": (
         lambda f: f.games[0]["record"].update(
             clock={"think_us": [1] * len(f.games[0]["record"]["moves"]), "round_trip_us": [1, 1]}
         ),
         "clock: games of a benchmark are without it",
     ),
-    "notes are told": (lambda f: f.games[0]["record"].update(metrics=[]), "metrics: games of a benchmark"),
+    "notes are stated": (lambda f: f.games[0]["record"].update(metrics=[]), "metrics: games of a benchmark"),
     "points are others": (
         lambda f: f.games[0]["record"]["outcome"]["points"].reverse(),
         "rotation 1: outcome",
@@ -354,7 +354,7 @@ def test_what_the_one_who_ran_it_states_is_not_in_the_hash(written: Path) -> Non
 
 @pytest.mark.level(1)
 def test_a_beacon_gives_other_deals_which_are_verified(tmp_path: Path) -> None:
-    """Whoever noted the beacon sees that the deals were drawn after it."""
+    """Who noted the beacon sees that the deals were drawn after it."""
     with arena(tmp_path, dict.fromkeys((CANDIDATE, *POOL), "greedy")) as opened:
         opened.play(PROTOCOL.config(DEALS, beacon="drand 7"))
         source = StoreSource(opened.url, tournament=1)

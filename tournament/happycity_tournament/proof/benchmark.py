@@ -43,7 +43,7 @@ POOL = ("greedy", "planner", "search", "learner", "champion")
 COLUMN_DEALS, LITE_COLUMN_DEALS = 120, 12
 """The deals on which each of them is met; those of a lite protocol, for bots whose decisions cost seconds."""
 _BEACON = re.compile(rf"[ -~]{{1,{MAX_TEXT}}}")
-_UNTOLD = ("clock", "metrics")
+_LEFT_OUT = ("clock", "metrics")
 """Keys of records that a published game is without, as they differ from run to run."""
 _VERSIONS = {"rules": EDITION, "dealing": DEALING}
 
@@ -215,7 +215,7 @@ def _lines(source: Source, notes: Counter[str]) -> Iterator[bytes]:
         for mover, numbers in metrics_of(record):
             if mover == seat:
                 notes.update(numbers)
-        line["record"] = {key: record[key] for key in record if key not in _UNTOLD}
+        line["record"] = {key: record[key] for key in record if key not in _LEFT_OUT}
         yield canonical(line) + b"\n"
 
 
@@ -245,8 +245,8 @@ def _recompute(known: Json, folder: Path, processes: int) -> Json:
 
 def _check_record(record: Json, config: TournamentConfig) -> None:
     """Refuse incidents of the opponents, and what differs from run to run, by a ReplayError."""
-    if told := record.keys() & _UNTOLD:
-        raise ReplayError(f"{min(told)}: games of a benchmark are without it")
+    if extra := record.keys() & _LEFT_OUT:
+        raise ReplayError(f"{min(extra)}: games of a benchmark are without it")
     unanswered(record, config, faultless=POOL)
 
 
