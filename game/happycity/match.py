@@ -5,21 +5,27 @@ All times are seconds.
 
 from __future__ import annotations
 
+import random
 import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
+from typing import TYPE_CHECKING
 
 from happycity.errors import ConfigError, FieldError, suggestion
 from happycity.rules.scoring import Outcome, rank
+
+if TYPE_CHECKING:
+    from happycity.rules.game import Game
+    from happycity.rules.moves import Move
 
 MAX_REASON = 200
 """Characters that are kept of the reason of a forfeit, of an incident's text, and of a bot's description."""
 MAX_LABEL = 80
 """Characters that are kept of what a bot says of itself otherwise, and of a tournament's title."""
 
-REFERENCE_BOTS = ("random", "greedy", "careless", "planner", "rollout", "search", "champion")
+REFERENCE_BOTS = ("random", "greedy", "careless", "planner", "rollout", "search", "learner", "champion")
 """The bots that `happycity bot` plays, weakest first."""
 DEFAULT_LINEUP = ("random", "greedy", "planner", "rollout")
 """The bots of a tournament that names none: those that search think many times as long."""
@@ -138,6 +144,15 @@ class Fallback(Enum):
     """The first legal move: keep, the lowest deck, coin, decline."""
     RANDOM = "random"
     """A random legal move, the same for the same deal and decision."""
+
+    def move(self, game: Game, deal_seed: int, decision_id: int) -> Move:
+        """Return what is played in a game's position, the decision with this number from 1."""
+        if self is Fallback.NEUTRAL:
+            return game.neutral_move
+        # Nothing of Python's `random` but `random()` is promised to stay the same in every release.
+        rng = random.Random(f"happycity fallback {deal_seed} {decision_id}")
+        moves = game.legal_moves
+        return moves[int(rng.random() * len(moves))]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

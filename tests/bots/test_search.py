@@ -116,7 +116,7 @@ def test_budgets_are_read() -> None:
         with pytest.raises(ConfigError, match="give a number of playouts, as 200, or a time, as 50ms"):
             TrialBudget.parse(text)
     # The message names those that do.
-    with pytest.raises(ConfigError, match="no effect on planner: search and champion take it"):
+    with pytest.raises(ConfigError, match="no effect on planner: search, learner and champion take it"):
         factory_of("planner", SMALL)
 
 

@@ -253,13 +253,26 @@ def test_a_policy_that_learns_gets_better_and_plays_from_its_file() -> None:
 
 @pytest.mark.nightly
 def test_a_policy_that_learns_comes_near_greedy() -> None:
-    """It begins 900 Elo below greedy and is 140 below by then; much longer runs are in docs/benchmark.md."""
+    """It begins 900 Elo below greedy and is 140 below by then; docs/research/ has longer ones."""
     pytest.importorskip("jax", reason="JAX is not installed: make envs")
     ppo, config = example("ppo"), Config(players=4)
     ppo.train(Path("run"), config, decisions=115_000, snapshots=1, seed=0)
     bot = policy_bot(ppo.policy_of(ppo.load(Path("run/policy.npz"))))
     result = compare(bot, GreedyBot, config, deals=40, seed=10**9)
     assert result.elo > -300
+
+
+def test_a_policy_learns_against_a_bot_from_weights_that_it_has() -> None:
+    """Only the decisions of its own seat are learnt from, and what the others do in between is paid to it."""
+    pytest.importorskip("jax", reason="JAX is not installed: make envs")
+    ppo, config = example("ppo"), Config(players=2)
+    begin = ppo.fresh(Observations(2).size, np.random.default_rng(1))
+    ppo.train(Path("run"), config, decisions=1, snapshots=1, seed=0, opponent="random", begin=begin)
+    for one, other in zip(ppo.load(Path("run/policy-000000k.npz")), begin, strict=True):
+        assert (one == other).all()
+    line = json.loads(Path("run/training.jsonl").read_text().splitlines()[-1])
+    assert 0 < line["points"] < 1
+    assert np.abs(ppo.load(Path("run/policy.npz"))[0] - begin[0]).max() > 0
 
 
 @pytest.mark.usefixtures("openspiel")

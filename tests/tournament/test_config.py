@@ -67,7 +67,9 @@ def of_format(chosen: Format) -> TournamentConfig:
     return replace(CONFIG, bots=bots, format=chosen, anchor="bob")
 
 
-@pytest.mark.parametrize("config", [CONFIG, *map(of_format, FORMATS)])
+@pytest.mark.parametrize(
+    "config", [CONFIG, replace(CONFIG, seed="HappyCity-2-family-v2 a draw"), *map(of_format, FORMATS)]
+)
 def test_a_configuration_comes_back(config: TournamentConfig) -> None:
     assert TournamentConfig.of(json.loads(json.dumps(config.json()))) == config
     message = pb.TournamentConfig.FromString(wire.tournament_config_message(config).SerializeToString())

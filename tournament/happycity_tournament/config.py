@@ -56,6 +56,12 @@ MIN_ERROR = 0.1
 MAX_ROUNDS_UNTIL_ERROR = 10_000
 """The maximum of rounds where they end by the errors of the ratings, unless another one is given."""
 
+Seed = int | str
+"""A number from 0 to 2^64 - 1, or a name such as a benchmark's, which has deals that no number has.
+
+Deals follow from a hash of a text with the seed in it, where a name begins with a letter.
+"""
+_SEED_NAME = re.compile(r"[A-Za-z][ -~]{0,399}")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _STRICT = ConfigDict(extra="forbid")
 
@@ -229,8 +235,8 @@ class TournamentConfig:
     """The kind of game; its players are the seats at a table."""
     format: Annotated[Format, Field(discriminator="kind")] = field(default_factory=RandomRounds)
     """How its games are chosen."""
-    seed: int
-    """All deals and the bots' seeds come from it; 0 to 2^64 - 1."""
+    seed: Seed
+    """All deals and the bots' seeds come from it."""
     anchor: str | None = None
     """The bot whose final rating is `anchor_elo`; None: the mean of the bots has that rating."""
     anchor_elo: float = MEAN_ELO
@@ -253,8 +259,7 @@ class TournamentConfig:
         check_title(self.title)
         if isinstance(self.format, SprtTest) and self.bots != (self.format.candidate, self.format.base):
             raise FieldError("bots", "those of a sequential test are its candidate and its base")
-        if not 0 <= self.seed <= MAX_SEED:
-            raise FieldError("seed", f"{self.seed} is not between 0 and 2^64 - 1")
+        _check_seed(self.seed)
         if self.anchor is not None and self.anchor not in self.bots:
             name = self.anchor[:80]
             raise FieldError("anchor", f"{name!r} is not one of the bots; {suggestion(name, self.bots)}")
@@ -328,6 +333,14 @@ def _check_stored_bots(bots: Sequence[str]) -> None:
             raise FieldError("bots", f"{error}") from None
         if count > 1:
             raise FieldError("bots", f"{bot!r} is named more than once")
+
+
+def _check_seed(seed: Seed) -> None:
+    if isinstance(seed, str):
+        if not _SEED_NAME.fullmatch(seed):
+            raise FieldError("seed", f"{seed[:80]!a} is not a letter and at most 399 ASCII characters")
+    elif not 0 <= seed <= MAX_SEED:
+        raise FieldError("seed", f"{seed} is not between 0 and 2^64 - 1")
 
 
 def check_title(title: str, *, field: str = "title") -> None:

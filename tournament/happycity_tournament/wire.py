@@ -30,6 +30,7 @@ from happycity_tournament.config import (
     FORMATS,
     Format,
     SeatOrders,
+    Seed,
     SprtTest,
     TournamentConfig,
     TournamentState,
@@ -64,7 +65,7 @@ def tournament_config_message(config: TournamentConfig, *, with_seed: bool = Tru
         config,
         *("bots", "concurrency", "anchor", "anchor_elo", "title", "begin_incomplete", "hosted_bots"),
         game=config_message(config.game),
-        seed=config.seed if with_seed else None,
+        **({_seed_field(config.seed): config.seed} if with_seed else {}),
         time_control=time_control_message(config.time),
         failure_policy=failure_policy_message(config.policy),
     )
@@ -87,13 +88,30 @@ def tournament_config_of(message: pb.TournamentConfig, *, default_seed: int) -> 
         bots=bots,
         game=config_of(message.game),
         format=chosen,
-        seed=message.seed if message.HasField("seed") else default_seed,
+        seed=default_seed if (seed := seed_of(message)) is None else seed,
         time=time_control_of(message.time_control),
         policy=failure_policy_of(message.failure_policy),
         anchor=message.anchor or None,
         hosted_bots=dict(message.hosted_bots),
         **present_fields(message, "concurrency", "anchor_elo", "title", "begin_incomplete"),
     )
+
+
+def _seed_field(seed: Seed) -> str:
+    return "seed_name" if isinstance(seed, str) else "seed"
+
+
+def seed_of(message: pb.TournamentConfig) -> Seed | None:
+    """Return the number or name from which the deals come; None if it is hidden."""
+    if message.HasField("seed_name"):
+        return message.seed_name
+    return message.seed if message.HasField("seed") else None
+
+
+def hide_seed(message: pb.TournamentConfig) -> None:
+    """Take out of a message what gives away the deals."""
+    message.ClearField("seed")
+    message.ClearField("seed_name")
 
 
 def _format_of(message: pb.TournamentConfig) -> Format:
@@ -205,7 +223,7 @@ def snapshot_of(
     return Snapshot(
         tournament_id=tournament.tournament_id,
         config=config,
-        seed=tournament.config.seed if tournament.config.HasField("seed") else None,
+        seed=seed_of(tournament.config),
         created_at=unix_of(tournament.create_time),
         state=state,
         games=progress.games_finished,

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from happycity_bots.catalogue import BOTS
     from happycity_bots.champion import ChampionBot
     from happycity_bots.greedy import GreedyBot
+    from happycity_bots.learner import LearnerBot
     from happycity_bots.planner import PlannerBot
     from happycity_bots.random_bot import RandomBot
     from happycity_bots.rollout import RolloutBot
@@ -22,6 +23,7 @@ __all__ = [
     "CarelessBot",
     "ChampionBot",
     "GreedyBot",
+    "LearnerBot",
     "PlannerBot",
     "RandomBot",
     "RolloutBot",

@@ -11,6 +11,7 @@ from happycity_bots.careless import CarelessBot
 from happycity_bots.champion import ChampionBot
 from happycity_bots.greedy import GreedyBot
 from happycity_bots.halving import TrialBudget
+from happycity_bots.learner import LearnerBot
 from happycity_bots.planner import PlannerBot
 from happycity_bots.random_bot import RandomBot
 from happycity_bots.rollout import RolloutBot
@@ -25,6 +26,7 @@ BOTS: dict[str, type[Bot]] = {
     "planner": PlannerBot,
     "rollout": RolloutBot,
     "search": SearchBot,
+    "learner": LearnerBot,
     "champion": ChampionBot,
 }
 """The bots that `happycity bot` and the tests know, weakest first."""
@@ -41,7 +43,7 @@ def factory_of(name: str, budget: TrialBudget | None) -> Callable[[GameStarted],
         return bot
     if issubclass(bot, SearchBot | ChampionBot):
         return partial(bot, budget=budget)
-    raise ConfigError(f"--budget has no effect on {name}: search and champion take it")
+    raise ConfigError(f"--budget has no effect on {name}: search, learner and champion take it")
 
 
 def info_of(bot: type[Bot]) -> BotInfo:

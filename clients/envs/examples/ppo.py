@@ -1,11 +1,13 @@
-"""Learn Happy City from nothing by playing against itself: PPO with masked actions, in JAX.
+"""Learn Happy City from nothing by playing, most simply against itself: PPO with masked actions, in JAX.
 
     python ppo.py FOLDER                     # 10 minutes on one core, `happycity` compiled
+    python ppo.py FOLDER --against planner   # learns to beat this bot, in all other seats
     python ppo.py FOLDER/policy.npz --play   # plays with the weights in the arena
 
 All seats of many games in lockstep (`SelfPlay`) are played by the newest network, and all their decisions are
-learnt from (Schulman et al., "Proximal policy optimization algorithms", 2017). The same seed gives the same
-weights on the same machine. To play takes numpy alone.
+learnt from; with `--against` those of one seat (Schulman et al., "Proximal policy optimization algorithms",
+2017). `--from` begins with weights, such as those of imitate.py, instead of nothing. The same seed gives the
+same weights on the same machine. To play takes numpy alone.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from functools import partial
 from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 from zipfile import BadZipFile
 
@@ -83,7 +86,31 @@ def forward(weights: Sequence[Any], observations: Any, masks: Any, np: Any = np)
     return np.where(masks == 1, out[..., :-1], -1e9), out[..., -1]
 
 
-def learner(config: Config, *, decisions: int, seed: int) -> Iterator[tuple[int, Weights, dict[str, float]]]:
+class Against:
+    """Games in lockstep in which others play all seats but one: the arrays of `SelfPlay` for that seat."""
+
+    def __init__(self, config: Config, opponent: str, *, seed: int) -> None:
+        from happycity_envs.vector import HappyCityVectorEnv  # noqa: PLC0415 - it takes Gymnasium
+
+        opponents = (opponent,) * (config.players - 1)
+        self._tables = HappyCityVectorEnv(
+            GAMES, opponents=opponents, mode=config.mode.value, reward="points", shaped=True
+        )
+        self._tables.reset(seed=seed)
+        own = self._tables.play.arrays
+        self.arrays = SimpleNamespace(
+            observations=own.observations, masks=own.masks, seats=np.zeros(GAMES, np.int8)
+        )
+
+    def step(self, actions: NDArray[np.int32]) -> None:
+        """Play an action at each table, and let the others play up to the next own decision."""
+        _, rewards, self.arrays.ended, _, _ = self._tables.step(actions.astype(np.int64))
+        self.arrays.rewards = rewards[:, None].astype(np.float32)
+
+
+def learner(
+    config: Config, *, decisions: int, seed: int, opponent: str | None = None, begin: Weights | None = None
+) -> Iterator[tuple[int, Weights, dict[str, float]]]:
     """Yield how many decisions were played, the weights after them, and numbers of the last step."""
     import jax  # noqa: PLC0415 - to play does without
     import jax.numpy as jnp  # noqa: PLC0415
@@ -122,10 +149,14 @@ def learner(config: Config, *, decisions: int, seed: int) -> Iterator[tuple[int,
 
     act, learn = jax.jit(act), jax.jit(learn)
     rng, key = np.random.default_rng(seed), jax.random.key(seed)
-    weights = fresh(Observations(config.players).size, rng)
+    weights = begin or fresh(Observations(config.players).size, rng)
     zeros = [np.zeros_like(each) for each in weights]
     moments: Any = (zeros, zeros, 0.0)
-    play = SelfPlay(config, games=GAMES, seed=seed, reward=Reward.POINTS, shaped=True)
+    play: SelfPlay | Against = (
+        Against(config, opponent, seed=seed)
+        if opponent
+        else SelfPlay(config, games=GAMES, seed=seed, reward=Reward.POINTS, shaped=True)
+    )
     played = 0
     yield played, weights, {}
     while played < decisions:
@@ -141,7 +172,7 @@ def learner(config: Config, *, decisions: int, seed: int) -> Iterator[tuple[int,
         yield played, weights, {"points": mean, **{name: float(number) for name, number in numbers.items()}}
 
 
-def collect(play: SelfPlay, act: Any, keys: Any) -> tuple[Batch, float]:
+def collect(play: SelfPlay | Against, act: Any, keys: Any) -> tuple[Batch, float]:
     """Play on, and return the decisions, with the mean reward of the ended games."""
     steps, arrays = [], play.arrays
     for key in keys:
@@ -204,15 +235,16 @@ def policy_of(weights: Weights) -> Callable[[Floats, NDArray[np.int8]], Floats]:
     return ppo
 
 
-def train(folder: Path, config: Config, *, decisions: int, snapshots: int, seed: int) -> None:
+def train(folder: Path, config: Config, *, decisions: int, snapshots: int, **options: Any) -> None:
     """Learn, and keep weights in `folder`: `policy.npz` at the end, and others along the way.
 
-    A line of `training.jsonl` has the decisions played and the CPU seconds up to each file of weights.
+    `options` are those of `learner`. A line of `training.jsonl` has the decisions played and the CPU seconds
+    up to each file of weights.
     """
     folder.mkdir(parents=True, exist_ok=True)
     kept = 0
     with (folder / "training.jsonl").open("w", encoding="utf-8") as log:
-        for played, weights, numbers in learner(config, decisions=decisions, seed=seed):
+        for played, weights, numbers in learner(config, decisions=decisions, **options):
             if played * snapshots < kept * decisions:
                 continue
             kept += 1
@@ -233,6 +265,10 @@ def main() -> None:
     parser.add_argument("--play", action="store_true", help="play with them in the arena; learn nothing")
     parser.add_argument("--decisions", type=int, default=5_000_000, help="how many to learn from")
     parser.add_argument("--snapshots", type=int, default=20, help="how often weights are kept")
+    parser.add_argument(
+        "--against", metavar="BOT", help="the reference bot in all other seats, such as planner"
+    )
+    parser.add_argument("--from", metavar="FILE", type=Path, help="the weights to begin with; none: nothing")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--seats", dest="players", type=int, default=4, choices=range(2, 6))
     parser.add_argument("--mode", type=Mode, default=Mode.FAMILY, help="family or expert")
@@ -250,8 +286,16 @@ def main() -> None:
         parser.exit(2, "error: JAX is not installed; install it by `make envs` or `pip install jax`\n")
     # The matrices are small: threads would cost more than they save.
     os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1")
-    config = Config(players=options.players, mode=options.mode)
-    train(options.path, config, decisions=options.decisions, snapshots=options.snapshots, seed=options.seed)
+    config, begin = Config(players=options.players, mode=options.mode), getattr(options, "from")
+    train(
+        options.path,
+        config,
+        decisions=options.decisions,
+        snapshots=options.snapshots,
+        seed=options.seed,
+        opponent=options.against,
+        begin=begin and load(begin),
+    )
 
 
 if __name__ == "__main__":

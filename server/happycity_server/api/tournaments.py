@@ -20,7 +20,14 @@ from happycity_server.tournaments.watch import DEFAULT_INTERVAL_SECONDS, Tournam
 from happycity_tournament.config import TournamentState, check_bots
 from happycity_tournament.standings.standings import Standings
 from happycity_tournament.visibility import Play, Sight, sees_incidents, sight_of_tournament
-from happycity_tournament.wire import sprt_message, standing_message, state_of, tournament_config_of
+from happycity_tournament.wire import (
+    hide_seed,
+    seed_of,
+    sprt_message,
+    standing_message,
+    state_of,
+    tournament_config_of,
+)
 
 MAX_INTERVAL_SECONDS = 3600.0
 
@@ -159,14 +166,14 @@ class TournamentService:
         self, caller: Principal, *shown: pb.Tournament, progress: pb.TournamentProgress | None = None
     ) -> None:
         """Take the seeds that the caller may not see out of messages; of a watch the progress comes apart."""
-        seeded = [one for one in shown if one.config.HasField("seed")]
+        seeded = [one for one in shown if seed_of(one.config) is not None]
         numbers = [one.tournament_id for one in seeded]
         elsewhere = await self._deals.of_tournaments(numbers) if numbers else {}
         for one in seeded:
             state = state_of(progress or one.progress)
             play = elsewhere.get(one.tournament_id, Play.ENDED)
             if sight_of_tournament(caller.viewer, state, play) is not Sight.ALL:
-                one.config.ClearField("seed")
+                hide_seed(one.config)
 
     async def _check_visible(self, caller: Principal, tournament_id: int) -> None:
         """Refuse a tournament that the caller doesn't see yet."""

@@ -7,7 +7,6 @@ that follow, so a whole match can be tested in a millisecond. Times are seconds 
 from __future__ import annotations
 
 import math
-import random
 import re
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
@@ -19,7 +18,6 @@ from happycity import (
     Ending,
     Event,
     FailurePolicy,
-    Fallback,
     Game,
     Incident,
     IncidentKind,
@@ -371,16 +369,8 @@ class Referee:
 
     def _play_fallback(self, think_us: int) -> MovePlayed:
         self._defaulted[self.decision_id] = None if self.open is None else self.open.due
-        return self._play(self._fallback(), think_us, answered=False)
-
-    def _fallback(self) -> Move:
-        """Return what is played for a bot that doesn't choose."""
-        if self._policy.fallback is Fallback.NEUTRAL:
-            return self.game.neutral_move
-        # Nothing of Python's `random` but `random()` is promised to stay the same in every release.
-        rng = random.Random(f"happycity fallback {self._seed} {self.decision_id}")
-        moves = self.game.legal_moves
-        return moves[int(rng.random() * len(moves))]
+        move = self._policy.fallback.move(self.game, self._seed, self.decision_id)
+        return self._play(move, think_us, answered=False)
 
     def _continue(self, actions: list[Action], now: float) -> list[Action]:
         """Play for forfeited seats, then ask or finish."""

@@ -38,14 +38,18 @@ async def test_nobody_gets_the_record_of_a_deal_that_a_match_repeats(tmp_path: P
             assert (shown.HasField("result"), shown.watchable) == (True, False)
 
 
-async def test_the_seed_of_a_stopped_tournament_is_its_organisers(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("field", "seed", "hidden"), [("seed", 4711, 0), ("seed_name", "A secret", "")])
+async def test_the_seed_of_a_stopped_tournament_is_its_organisers(
+    field: str, seed: int | str, hidden: int | str, tmp_path: Path
+) -> None:
     """It can be resumed, and its deals follow from the seed: no answer to another caller has it."""
     path = tmp_path / "tokens.json"
     callers = tokens_in(path)
     async with h.serving(tmp_path, tokens=path, public=True) as (_, channel):
         tournaments = h.tournaments_at(channel)
         config = tournament_config("ann", "ben", rounds=1)
-        config.seed = 4711
+        config.ClearField("seed")
+        setattr(config, field, seed)
         created = await tournaments.CreateTournament(callers["olga"], config=config)
         number = {"tournament_id": created.tournament_id}
         await tournaments.StopTournament(callers["olga"], **number)
@@ -56,4 +60,5 @@ async def test_the_seed_of_a_stopped_tournament_is_its_organisers(tmp_path: Path
                 await tournaments.GetTournament(metadata, **number),
                 [update async for update in tournaments.WatchTournament(metadata, **number)][-1].tournament,
             ]
-            assert [answer.config.seed for answer in answers] == [4711 if name == "olga" else 0] * 3, name
+            shown = [getattr(answer.config, field) for answer in answers]
+            assert shown == [seed if name == "olga" else hidden] * 3, name

@@ -17,6 +17,7 @@ import pytest
 from google.protobuf.json_format import MessageToJson
 from tests.server.hosting.conftest import FIRST, why_not
 from tests.tournament.conftest import Run
+from tests.tournament.proof.forged_games import blame, replayed_by
 
 from happycity import Config, ConfigError
 from happycity.hosting.v1beta1 import hosting_service_pb2 as pb
@@ -25,7 +26,7 @@ from happycity_tournament.hosted.submissions import HostedBot, Submissions
 from happycity_tournament.lineup import BotEntry, Lineup
 from happycity_tournament.proof.commitment import Commitment, canonical, programs_of
 from happycity_tournament.proof.publication import GAMES_FILE, VerificationError, write_lines
-from happycity_tournament.proof.tournament_proof import RESULT_FILE, publish, verify
+from happycity_tournament.proof.tournament_proof import RESULT_FILE, TOURNAMENTS, publish, verify
 from happycity_tournament.storage.sources import StoreSource
 
 BOTS = ("random", "greedy", "planner", "random2")
@@ -96,6 +97,12 @@ class Forger:
         assert "\n" not in str(found.value)
         return str(found.value)
 
+    def count(self) -> None:
+        """Compute chain, ratings and table as the organiser would."""
+        self.save()
+        self.result = TOURNAMENTS.recompute(self.result, self.folder, 1)
+        self.save_result()
+
     def save(self) -> None:
         lines = [canonical(game) + b"\n" for game in self.games]
         packed = gzip.compress(b"".join(lines), mtime=0)
@@ -127,6 +134,22 @@ def _add_key(where: str, forger: Forger) -> None:
     """Add a key to a part of a game's record, or to the first entry of it."""
     part = forger.games[2]["record"][where] if where else forger.games[2]["record"]
     (part[0] if isinstance(part, list) else part).update(x="<script>")
+
+
+def _own(record: dict[str, Any], seat: int) -> list[int]:
+    """Return the decisions of a seat, from 1."""
+    return [number for number, move in enumerate(record["moves"], start=1) if move["seat"] == seat]
+
+
+def _unusual(record: dict[str, Any], seat: int) -> int:
+    """Return a decision of a seat in which it bought something, as no fallback does."""
+    return next(n for n in _own(record, seat) if record["moves"][n - 1]["move"].startswith("build"))
+
+
+def _forfeit(forger: Forger) -> None:
+    record = forger.games[8]["record"]
+    blame(record, 0, _own(record, 0)[2], kind="forfeit")
+    record["endings"][0] = "forfeit:crashed"
 
 
 FORGERIES: dict[str, tuple[Callable[[Forger], object], str]] = {
@@ -174,7 +197,28 @@ FORGERIES: dict[str, tuple[Callable[[Forger], object], str]] = {
     "points change": (lambda f: f.games[7]["record"]["outcome"]["points"].reverse(), "rotation 4: outcome"),
     "an ending changes": (
         lambda f: f.games[8]["record"]["endings"].__setitem__(0, "forfeit:resigned"),
-        "the line of ",
+        "endings: random: resigned, which the incidents contradict",
+    ),
+    "a forfeit is invented": (
+        lambda f: blame(f.games[8]["record"], 0, 1, kind="forfeit"),
+        "endings: random: finished, which the incidents contradict",
+    ),
+    "a bot forfeits, and goes on": (_forfeit, ": the fallback plays "),
+    "a late answer is invented": (
+        lambda f: blame(f.games[8]["record"], 0, _unusual(f.games[8]["record"], 0)),
+        ": the fallback plays ",
+    ),
+    "a late answer is invented while another seat decides": (
+        lambda f: blame(f.games[8]["record"], 1, _own(f.games[8]["record"], 0)[0]),
+        "timeout: the seat was not asked then, or had answered",
+    ),
+    "late answers are more than allowed": (
+        lambda f: blame(f.games[8]["record"], 0, *_own(f.games[8]["record"], 0)[:4]),
+        "incidents: random: 4 strikes, 3 are allowed",
+    ),
+    "a decision has two late answers": (
+        lambda f: blame(f.games[8]["record"], 0, *_own(f.games[8]["record"], 0)[:1] * 2),
+        "timeout: the seat was not asked then, or had answered",
     ),
     "a rating changes": (lambda f: f.result["ratings"][0].update(elo=2000.0), "ratings: the line of "),
     "a last digit changes": (
@@ -289,6 +333,29 @@ def test_bots_of_the_organiser_are_asked_again(published: Path, tmp_path: Path) 
     forger.commit(programs={})
     with pytest.raises(ConfigError, match="--sample: the organiser started no bot"):
         verify(forger.folder, processes=1, sample=4)
+
+
+@pytest.mark.level(2)
+def test_an_incident_excuses_one_decision_and_no_more(published: Path, tmp_path: Path) -> None:
+    """The planner is asked in all others, and where it was late the fallback has to have been played."""
+    forger = Forger(Path(shutil.copytree(published, tmp_path / "cup")))
+    for game in forger.games:
+        record, bots = game["record"], {**dict(zip(BOTS, BOTS, strict=True)), "random2": "random"}
+        clock = record["clock"]
+        record = replayed_by(record, {**bots, "planner": "random"}, game["bot_seeds"])
+        seat = record["bots"].index("planner")
+        late = next(
+            number
+            for number in _own(record, seat)
+            if record["moves"][number - 1]["move"] in ("keep", "draw 1", "coin", "decline")
+        )
+        blame(record, seat, late)
+        clock["think_us"] = [1] * len(record["moves"])
+        game["record"] = {**record, "clock": clock}
+    forger.count()
+    verify(forger.folder, processes=1)
+    with pytest.raises(VerificationError, match=r"move \d+: planner plays "):
+        verify(forger.folder, processes=1, sample=2, rng=Random(1))
 
 
 CHANCE = (
@@ -450,7 +517,7 @@ def test_the_deals_follow_from_seed_salt_and_beacon() -> None:
         for salt in ("a salt of the test", "other salt of test")
     }
     assert len(seeds) == 4
-    assert all(seed < 2**53 for seed in seeds)
+    assert all(isinstance(seed, int) and seed < 2**53 for seed in seeds)
 
 
 @pytest.mark.level(2)

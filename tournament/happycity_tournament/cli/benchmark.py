@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import json
-import math
 import shlex
 import sys
 from pathlib import Path
@@ -17,18 +16,24 @@ from happycity_runtime.commands import AsJson
 
 if TYPE_CHECKING:
     from happycity.records.record import Json
+    from happycity_tournament.client.run_folder import Run
     from happycity_tournament.client.session import ProgressView
+    from happycity_tournament.config import TournamentConfig
     from happycity_tournament.lineup import BotEntry
     from happycity_tournament.play.snapshot import Snapshot
-    from happycity_tournament.proof.benchmark import Protocol
     from happycity_tournament.storage.sources import StoreSource
+
+Beacon = Annotated[
+    str | None,
+    typer.Option(help="Text drawn after the bot was finished, from which the deals follow too."),
+]
 
 
 def run(
     protocol: Annotated[
         str,
         typer.Argument(
-            metavar="PROTOCOL", help="HappyCity-SEATS-MODE-v1 or -MODE-lite-v1: 2 to 5, family or expert."
+            metavar="PROTOCOL", help="HappyCity-SEATS-MODE-v2 or -MODE-lite-v2: 2 to 5, family or expert."
         ),
     ],
     *,
@@ -45,11 +50,12 @@ def run(
     money: Annotated[
         str | None, typer.Option(help='What the run cost, as it is to stand in the result, such as "3 USD".')
     ] = None,
+    beacon: Beacon = None,
     as_json: AsJson = False,
 ) -> None:
     """Measure a bot by a protocol; `run` may be left out.
 
-    It plays against the planner in all other seats, each deal in every seat. The result is benchmark.json in
+    It plays against a pool of reference bots, each deal in every seat. The result is benchmark.json in
     the folder, with the games in games.jsonl.gz. After Ctrl-C or a crash, the same command continues.
     """
     from happycity.errors import ConfigError
@@ -59,15 +65,23 @@ def run(
     from happycity_tournament.proof.benchmark import BENCHMARK_FILE, protocol_named, write_benchmark
 
     chosen, entry = protocol_named(protocol), bot_entry("--bot", bot)
-    deals = chosen.deals if games is None else min(chosen.deals, math.ceil(games / chosen.players))
+    deals = chosen.deals if games is None else chosen.deals_for(games)
+    config = chosen.config(deals, beacon=beacon)
     folder = out or Path(f"{chosen.name}-{entry.name}")
     if (folder / BENCHMARK_FILE).exists():
         raise ConfigError(f"--out: {folder} has a result already; name another folder")
-    source = _play(chosen, deals, folder, entry, as_json=as_json)
+    source = _play(config, folder, entry, as_json=as_json)
     cost = {"cpu_seconds": _cpu_seconds(folder), "money": money}
     with reading_games():
         result = write_benchmark(
-            source, chosen, folder, bot=entry, deals=deals, cost=cost, processes=PROCESSES
+            source,
+            chosen,
+            folder,
+            bot=entry,
+            deals=deals,
+            cost=cost,
+            processes=PROCESSES,
+            beacon=beacon,
         )
     source.close()
     _print(result, as_json=as_json)
@@ -78,8 +92,9 @@ def verify(
     *,
     asked: Annotated[
         int,
-        typer.Option("--ask", min=0, help="Games in which reference bots are asked again what they choose."),
-    ] = 40,
+        typer.Option("--ask", min=0, help="Games, drawn by chance, in which reference bots are asked again."),
+    ] = 100,
+    beacon: Beacon = None,
     as_json: AsJson = False,
 ) -> None:
     """Recompute a result, and say what in it is not true.
@@ -92,35 +107,38 @@ def verify(
     from happycity_tournament.proof.benchmark import verify_benchmark
 
     with reading_games():
-        result = verify_benchmark(folder, asked=asked, processes=PROCESSES)
+        result = verify_benchmark(folder, asked=asked, processes=PROCESSES, beacon=beacon)
     _print(result, as_json=as_json)
 
 
-def _play(protocol: Protocol, deals: int, folder: Path, entry: BotEntry, *, as_json: bool) -> StoreSource:
+def _play(config: TournamentConfig, folder: Path, entry: BotEntry, *, as_json: bool) -> StoreSource:
     """Play a benchmark in a folder, or what is missing of it, and return its games."""
     from happycity.errors import ConfigError
     from happycity_tournament.cli.session_view import SessionView
     from happycity_tournament.client.run_folder import RUN_FILE, OwnServer, Run, own_store
     from happycity_tournament.client.session import play_new, resume_run
     from happycity_tournament.lineup import BotEntry, Lineup
-    from happycity_tournament.proof.benchmark import CANDIDATE, OPPONENT
+    from happycity_tournament.proof.benchmark import CANDIDATE, POOL
     from happycity_tournament.storage.sources import StoreSource
 
     # A process of its own, so that its CPU time is known.
     command = entry.command or f"{shlex.quote(sys.executable)} -m happycity bot {CANDIDATE}={entry.builtin}"
-    opponents = (BotEntry(name=name, builtin=OPPONENT) for name in protocol.bots[1:])
+    opponents = (BotEntry(name=name, builtin=name) for name in POOL)
     lineup = Lineup(bots=(BotEntry(name=CANDIDATE, command=command), *opponents))
     lineup.check()
     venue = OwnServer(store=own_store(folder))
     begun = Run.load(folder) if (folder / RUN_FILE).exists() else None
     if begun is not None and begun.lineup.bots != lineup.bots:
         raise ConfigError(f"--out: {folder} has games of another bot; name another folder")
+    if begun is not None and _config_of(begun) != config:
+        raise ConfigError(
+            f"--out: {folder} has games of another protocol, beacon or --games; name another folder"
+        )
     folder.mkdir(parents=True, exist_ok=True)
 
     async def session(view: ProgressView) -> Snapshot:
         if begun is not None:
             return await resume_run(begun, view)
-        config = protocol.config(deals)
         return await play_new(config, folder=folder, venue=venue, lineup=lineup, view=view, web=False)
 
     session_view = SessionView(
@@ -128,6 +146,18 @@ def _play(protocol: Protocol, deals: int, folder: Path, entry: BotEntry, *, as_j
     )
     played = session_view.play(session)
     return StoreSource(venue.store, tournament=played.tournament_id)
+
+
+def _config_of(run: Run) -> TournamentConfig:
+    """Return what a run that was begun plays."""
+    from happycity_tournament.client.run_folder import own_store
+    from happycity_tournament.config import TournamentConfig
+    from happycity_tournament.storage.sources import StoreSource
+
+    source = StoreSource(own_store(run.folder), tournament=run.tournament_id)
+    (stored,) = source.tournaments()
+    source.close()
+    return TournamentConfig.of(stored.config)
 
 
 def _cpu_seconds(folder: Path) -> float | None:
@@ -143,26 +173,33 @@ def _cpu_seconds(folder: Path) -> float | None:
 def _print(result: Json, *, as_json: bool) -> None:
     from happycity.text.words import plural
     from happycity_tournament.cli.json import write_json
-    from happycity_tournament.proof.benchmark import protocol_named
+    from happycity_tournament.proof.benchmark import POOL, protocol_named
 
     if as_json:
         write_json(result)
         return
-    cost = result["cost"]
+    stated, columns = result["stated"], result["columns"]
     numbers = {
-        "Elo over planner": _with_margin(result["elo"], 1),
+        "Elo over the pool": _with_margin(result["elo"], 1),
+        f"worst, over {result['worst']}": _with_margin(columns[result["worst"]]["elo"], 1),
+        **{f"Elo over {bot}": _with_margin(columns[bot]["elo"], 1) for bot in POOL},
         "score": _with_margin(result["score"], 4),
         **{key: result[key] for key in ("points", "opponents_points", "places", "forfeits")},
-        **{key: cost[key] for key in ("decisions", "cpu_seconds", "money") if cost[key] is not None},
-        **cost["notes"],
         **{key: result[key] for key in ("protocol_digest", "chain", "hash")},
+    }
+    claims = {
+        **{key: stated[key] for key in ("decisions", "cpu_seconds", "money") if stated[key] is not None},
+        **stated["notes"],
     }
     tried = (
         "" if result["complete"] else f", of {protocol_named(result['protocol']).deals}: a try, not a result"
     )
     typer.echo(f"{result['bot']['name']} in {result['protocol']}, {plural(result['deals'], 'deal')}{tried}")
-    for name, number in numbers.items():
-        typer.echo(f"{name.replace('_', ' '):18} {number}")
+    for title, lines in (("", numbers), ("stated by who ran it, not verified:", claims)):
+        if title:
+            typer.echo(title)
+        for name, number in lines.items():
+            typer.echo(f"{name.replace('_', ' '):21} {number}")
 
 
 def _with_margin(figure: Json | None, digits: int) -> str:

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from happycity import ConfigError, Incident
-from happycity_tournament.config import SprtTest, TournamentConfig, TournamentState
+from happycity_tournament.config import Seed, SprtTest, TournamentConfig, TournamentState
 from happycity_tournament.games import BotProfile
 from happycity_tournament.play.progress import TournamentStatus, load_status, resting_state
 from happycity_tournament.ratings.results import Ratings
@@ -63,7 +63,7 @@ class Snapshot:
     tournament_id: int
     config: TournamentConfig | None
     """What it consists of; None if that can't be read."""
-    seed: int | None
+    seed: Seed | None
     """The seed; None as long as its deals are in play, when the one in `config` means nothing."""
     created_at: float
     """Unix time in seconds."""
@@ -180,7 +180,7 @@ def played(status: TournamentStatus, missing_bots: Iterable[str] = ()) -> Snapsh
     )
 
 
-def _seed(config: TournamentConfig, state: TournamentState) -> int | None:
+def _seed(config: TournamentConfig, state: TournamentState) -> Seed | None:
     return config.seed if sight_of_tournament(Viewer.ORGANISER, state) is Sight.ALL else None
 
 

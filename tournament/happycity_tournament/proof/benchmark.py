@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+import math
+import random
+import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
 
-from happycity import Config, ConfigError, Ending, FailurePolicy, Mode, TimeControl
-from happycity.errors import suggestion
+from happycity import Config, ConfigError, Ending, FailurePolicy, Mode, ReplayError, TimeControl
+from happycity.errors import FieldError, suggestion
 from happycity.records.record import Json
 from happycity.records.replay import metrics_of
 from happycity.rules.deals import DEALING, EDITION
@@ -20,7 +23,8 @@ from happycity_tournament.config import Gauntlet, TournamentConfig
 from happycity_tournament.games import WIN, Result, half_points
 from happycity_tournament.lineup import BotEntry
 from happycity_tournament.plain_json import plain_json
-from happycity_tournament.proof.commitment import canonical, digest_of, engine_digest
+from happycity_tournament.proof.commitment import MAX_TEXT, canonical, digest_of, engine_digest
+from happycity_tournament.proof.incidents import unanswered
 from happycity_tournament.proof.publication import (
     GAMES_FILE,
     Publication,
@@ -34,10 +38,13 @@ from happycity_tournament.storage.sources import Source
 BENCHMARK_FILE = "benchmark.json"
 CANDIDATE = "candidate"
 """The name under which the bot that is measured plays."""
-OPPONENT = "planner"
-"""The reference bot in all other seats."""
-DEALS, LITE_DEALS = 500, 10
-"""The deals of a protocol, and of a lite one, for bots whose decisions cost seconds."""
+POOL = ("greedy", "planner", "search", "learner", "champion")
+"""The reference bots that are its opponents, by the names under which they play too."""
+COLUMN_DEALS, LITE_COLUMN_DEALS = 120, 12
+"""The deals on which each of them is met; those of a lite protocol, for bots whose decisions cost seconds."""
+_BEACON = re.compile(rf"[ -~]{{1,{MAX_TEXT}}}")
+_LEFT_OUT = ("clock", "metrics")
+"""Keys of records that a published game is without, as they differ from run to run."""
 _VERSIONS = {"rules": EDITION, "dealing": DEALING}
 
 
@@ -47,28 +54,39 @@ class Protocol:
 
     players: int
     mode: Mode
-    opponent_play: str
-    """The first 64 bits of the SHA-256 of what the opponent plays on ten deals against itself."""
-    deals: int = DEALS
+    pool_play: str
+    """The first 64 bits of the SHA-256 of what the opponents play against each other on some deals."""
+    column_deals: int = COLUMN_DEALS
+    """The deals on which each opponent is met."""
 
     @property
     def name(self) -> str:
         """The name with its version, as papers quote it."""
-        lite = "-lite" if self.deals == LITE_DEALS else ""
-        return f"HappyCity-{self.players}-{self.mode.value}{lite}-v1"
+        lite = "-lite" if self.column_deals == LITE_COLUMN_DEALS else ""
+        return f"HappyCity-{self.players}-{self.mode.value}{lite}-v2"
 
     @property
-    def bots(self) -> tuple[str, ...]:
-        """The names of the candidate and its opponents."""
-        return (CANDIDATE, OPPONENT, *(f"{OPPONENT}-{number}" for number in range(2, self.players)))
+    def deals(self) -> int:
+        """All its deals."""
+        return self.column_deals * len(POOL) // (self.players - 1)
 
-    def config(self, deals: int | None = None) -> TournamentConfig:
-        """Return the tournament: the candidate has every seat once on each deal, or on the first ones."""
+    def deals_for(self, games: int) -> int:
+        """Return the deals of the fewest whole cycles that have this number of games, at most all."""
+        return min(self.deals, len(POOL) * math.ceil(games / (len(POOL) * self.players)))
+
+    def config(self, deals: int | None = None, *, beacon: str | None = None) -> TournamentConfig:
+        """Return the tournament: the candidate has every seat once on each deal, or on the first ones.
+
+        The deals follow from the protocol's name, and from a `beacon` if there is one. A ConfigError if that
+        can't be one.
+        """
+        if beacon is not None and not _BEACON.fullmatch(beacon):
+            raise FieldError("beacon", f"{beacon[:80]!a} is not 1 to {MAX_TEXT} printable ASCII characters")
         return TournamentConfig(
-            bots=self.bots,
+            bots=(CANDIDATE, *POOL),
             game=Config(players=self.players, mode=self.mode),
-            format=Gauntlet(challengers=(CANDIDATE,), cycles=deals or self.deals),
-            seed=1,
+            format=Gauntlet(challengers=(CANDIDATE,), cycles=(deals or self.deals) // len(POOL)),
+            seed=self.name if beacon is None else f"{self.name} {beacon}",
             # Without clocks a slow machine plays the same games; what a bot costs stands in the result.
             time=TimeControl(no_clock=True, connect_seconds=60.0),
             policy=FailurePolicy(disqualify_share=0.0),
@@ -80,18 +98,18 @@ class Protocol:
         """The SHA-256 of all that fixes its games and how they are counted."""
         config = self.config().json()
         fixed = {key: config[key] for key in ("bots", "game", "format", "seed", "policy")}
-        return digest_of({**fixed, **_VERSIONS, "name": self.name, "opponent_play": self.opponent_play})
+        return digest_of({**fixed, **_VERSIONS, "pool_play": self.pool_play})
 
 
 _PLAY = {
-    Mode.FAMILY: ("e4b16dafc0b99d79", "691d5dc6cb34853a", "16190f648e588517", "75b4368ce1b04810"),
-    Mode.EXPERT: ("66e4118c96c9453a", "b4c2d4cf932eb791", "149be99a7c068bed", "e5cc35c5d939f365"),
+    Mode.FAMILY: ("ee2ccebb340267af", "67760be7dcb403bd", "80b706cc6acb5210", "d5909495fb14c144"),
+    Mode.EXPERT: ("70fc90be1db2d870", "d982cd9240bc5616", "43286440dbe69f7d", "190cad1ac51afda5"),
 }
 PROTOCOLS: Mapping[str, Protocol] = {
     protocol.name: protocol
     for mode, digests in _PLAY.items()
     for players, play in enumerate(digests, start=2)
-    for protocol in (Protocol(players, mode, play), Protocol(players, mode, play, LITE_DEALS))
+    for protocol in (Protocol(players, mode, play), Protocol(players, mode, play, LITE_COLUMN_DEALS))
 }
 """All protocols by their names."""
 
@@ -104,12 +122,20 @@ def protocol_named(name: str) -> Protocol:
 
 
 def write_benchmark(
-    source: Source, protocol: Protocol, folder: Path, *, bot: BotEntry, deals: int, cost: Json, processes: int
+    source: Source,
+    protocol: Protocol,
+    folder: Path,
+    *,
+    bot: BotEntry,
+    deals: int,
+    cost: Json,
+    processes: int,
+    beacon: str | None = None,
 ) -> Json:
     """Write games and result of a finished benchmark of `bot` into a folder, and return the result.
 
-    Fewer `deals` than the protocol has are a try. `cost` is `cpu_seconds` and others that the games don't
-    show; decisions and notes are added.
+    Fewer `deals` than the protocol has are a try. `beacon` is that of its deals. `cost` is `cpu_seconds` and
+    others that the games don't show; decisions and notes are added.
 
     Raises:
         ConfigError: a game has no record.
@@ -120,33 +146,60 @@ def write_benchmark(
     known = {
         "protocol": protocol.name,
         "deals": deals,
-        "bot": bot.model_dump(exclude_none=True, exclude={"join"}),
-        "versions": {"happycity": version("happycity"), "engine": engine_digest()},
-        "cost": plain_json({**cost, "decisions": notes.pop("decisions"), "notes": notes}),
+        "beacon": beacon,
+        "bot": bot.model_dump(exclude_none=True, exclude={"join", "hosted"}),
+        "stated": plain_json(
+            {
+                **cost,
+                "decisions": notes.pop("decisions"),
+                "notes": notes,
+                "versions": {"happycity": version("happycity"), "engine": engine_digest()},
+            }
+        ),
     }
     return _BENCHMARKS.write_results(folder, known, processes=processes)
 
 
-def verify_benchmark(folder: Path, *, asked: int, processes: int) -> Json:
+def verify_benchmark(
+    folder: Path,
+    *,
+    asked: int,
+    processes: int,
+    beacon: str | None = None,
+    rng: random.Random | None = None,
+) -> Json:
     """Recompute a result from its games, and return it; in `asked` games reference bots choose again.
+
+    `rng` draws these games, by default so that nobody can foresee them. The deals have to be those of
+    `beacon` if one is given.
 
     Raises:
         ConfigError: it is not the folder of a result, or its protocol isn't known here.
         VerificationError: something in it is not what it has to be.
     """
     content = _BENCHMARKS.read_results(folder)
-    protocol, deals, bot = (
-        protocol_named(str(content.get("protocol"))),
-        content.get("deals"),
-        content.get("bot"),
-    )
-    if type(deals) is not int or not 1 <= deals <= protocol.deals or not isinstance(bot, dict):
-        raise VerificationError(f"{BENCHMARK_FILE}: bot, deals: malformed")
+    protocol = protocol_named(str(content.get("protocol")))
+    deals, bot, own_beacon = (content.get(key) for key in ("deals", "bot", "beacon"))
+    if (
+        type(deals) is not int
+        or not 1 <= deals <= protocol.deals
+        or deals % len(POOL)
+        or not isinstance(bot, dict)
+        or not isinstance(own_beacon, str | None)
+    ):
+        raise VerificationError(f"{BENCHMARK_FILE}: bot, deals, beacon: malformed")
+    try:
+        config = protocol.config(deals, beacon=own_beacon)
+    except ConfigError as error:
+        raise VerificationError(f"{BENCHMARK_FILE}: {error}") from None
+    if beacon is not None and own_beacon != beacon:
+        source = "the name alone" if own_beacon is None else f"{own_beacon!a:.80}"
+        raise VerificationError(f"--beacon: the deals follow from {source}")
     _BENCHMARKS.check_results(content, folder, processes=processes)
-    played_by = dict.fromkeys(protocol.bots, OPPONENT) | {CANDIDATE: bot.get("builtin")}
-    games: int = content["games"]
-    places = range(games)[:: max(1, games // max(1, asked))][:asked]
-    check_sample(folder, played_by, places, protocol.config(deals).seed, processes=processes)
+    played_by = dict(zip(POOL, POOL, strict=True)) | {CANDIDATE: bot.get("builtin")}
+    games = range(content["games"])
+    chosen = (rng or random.SystemRandom()).sample(games, min(asked, len(games)))
+    check_sample(folder, played_by, chosen, config, processes=processes)
     return content
 
 
@@ -162,49 +215,54 @@ def _lines(source: Source, notes: Counter[str]) -> Iterator[bytes]:
         for mover, numbers in metrics_of(record):
             if mover == seat:
                 notes.update(numbers)
-        line["record"] = {key: record[key] for key in record if key not in ("clock", "metrics")}
+        line["record"] = {key: record[key] for key in record if key not in _LEFT_OUT}
         yield canonical(line) + b"\n"
 
 
 def _recompute(known: Json, folder: Path, processes: int) -> Json:
     """Return what has to be in a result by the games of its folder, and by what they don't show."""
-    protocol, deals = protocol_named(known["protocol"]), known["deals"]
-    _, results, chain = recount(protocol.config(deals), folder, first=protocol.digest, processes=processes)
-    for game in results:
-        for name, ending in zip(game.bots, game.endings, strict=False):  # without endings all have finished
-            if name != CANDIDATE and ending is not Ending.FINISHED:
-                raise VerificationError(
-                    f"round {game.round}: {name} forfeited, which only the measured bot may;"
-                    " play the benchmark again in another folder"
-                )
+    protocol, deals, beacon = protocol_named(known["protocol"]), known["deals"], known.get("beacon")
+    config = protocol.config(deals, beacon=beacon)
+    _, results, chain = recount(
+        config, folder, first=protocol.digest, processes=processes, check=_check_record
+    )
     result = {
-        "format": "happycity-benchmark/1",
+        "format": "happycity-benchmark/2",
         "protocol": protocol.name,
         "protocol_digest": protocol.digest,
         **_VERSIONS,
         "deals": deals,
+        "column_deals": deals * (protocol.players - 1) // len(POOL),
+        "beacon": beacon,
         "complete": deals == protocol.deals,
         "games": len(results),
         "chain": chain,
         **plain_json(_figures(results)),
         "bot": known["bot"],
-        "versions": known.get("versions"),
     }
-    return {**result, "hash": digest_of(result), "cost": known.get("cost")}
+    return {**result, "hash": digest_of(result), "stated": known.get("stated")}
+
+
+def _check_record(record: Json, config: TournamentConfig) -> None:
+    """Refuse incidents of the opponents, and what differs from run to run, by a ReplayError."""
+    if extra := record.keys() & _LEFT_OUT:
+        raise ReplayError(f"{min(extra)}: games of a benchmark are without it")
+    unanswered(record, config, faultless=POOL)
 
 
 _BENCHMARKS = Publication(BENCHMARK_FILE, _recompute)
 
 
 def _figures(results: Sequence[Result]) -> Json:
-    """Return what the candidate reached: its score, Elo, points, places and forfeits."""
+    """Return what the candidate reached: against all, against each opponent, and its points and places."""
     seats = [(result, result.bots.index(CANDIDATE)) for result in results]
-    scores, deals = np.array([_score(*each) for each in seats]), np.array([each.round for each in results])
+    columns = {bot: _measured([each for each in seats if bot in each[0].bots], [bot]) for bot in POOL}
     places = Counter(result.places[seat] for result, seat in seats)
     endings = [result.endings[seat] for result, seat in seats if result.endings]
     return {
-        "score": mean_difference(np.zeros(len(scores)), scores, deals=deals),
-        "elo": elo_difference(np.full(len(scores), 0.5), scores, deals=deals),
+        **_measured(seats, POOL),
+        "columns": columns,
+        "worst": min(POOL, key=lambda bot: columns[bot]["score"].value),
         "points": float(np.mean([result.points[seat] for result, seat in seats])),
         "opponents_points": float(np.mean([np.delete(result.points, seat).mean() for result, seat in seats])),
         "places": [places[place] for place in range(1, len(results[0].bots) + 1)],
@@ -212,7 +270,17 @@ def _figures(results: Sequence[Result]) -> Json:
     }
 
 
-def _score(result: Result, seat: int) -> float:
-    """Return the share of the opponents that a seat ended before, a shared place as half."""
-    own, *others = result.places[seat], *result.places[:seat], *result.places[seat + 1 :]
-    return sum(half_points(own, other) for other in others) / (WIN * len(others))
+def _measured(seats: Sequence[tuple[Result, int]], opponents: Collection[str]) -> Json:
+    """Return score and Elo of the candidate, which sits in these seats, against some opponents."""
+    scores = np.array([_score(result, seat, opponents) for result, seat in seats])
+    deals = np.array([result.deal_seed for result, _ in seats])
+    return {
+        "score": mean_difference(np.zeros(len(scores)), scores, deals=deals),
+        "elo": elo_difference(np.full(len(scores), 0.5), scores, deals=deals),
+    }
+
+
+def _score(result: Result, seat: int, opponents: Collection[str]) -> float:
+    """Return the share of the opponents at a table that a seat ended before, a shared place as half."""
+    places = [place for bot, place in zip(result.bots, result.places, strict=True) if bot in opponents]
+    return sum(half_points(result.places[seat], place) for place in places) / (WIN * len(places))

@@ -9,9 +9,9 @@ from itertools import pairwise
 from tempfile import TemporaryDirectory
 
 import happycity_bots
-from happycity import ConfigError, Ending, Game, Move, ReplayError
+from happycity import ConfigError, Game, Move, ReplayError
 from happycity.records.record import Json
-from happycity.records.replay import config_of, deal_of, endings_of, incidents_of
+from happycity.records.replay import config_of, deal_of
 from happycity_check.asked_bot import BotFailedError, asked_bot
 from happycity_check.recorded_match import RecordedMatch
 from happycity_client import Bot, Decision, GameStarted
@@ -37,21 +37,22 @@ def check_choices(
     seeds: tuple[int, ...],
     played_by: Mapping[str, str | None],
     hosted: Mapping[str, HostedCommand],
+    *,
+    skipped: Collection[int],
 ) -> None:
     """Ask the bots of a game again what they choose in each of its positions, which has their seeds by seat.
 
     Reference bots are asked for the names under which they played, and `hosted` bots, each seat by a program
-    of its own, without a clock. Seats with a strike or forfeit are left out.
+    of its own, without a clock. Decisions that are `skipped`, by their numbers from 1, were settled by the
+    fallback.
 
     Raises:
         ReplayError: a bot chooses another move.
         ConfigError: a hosted bot fails, or chooses another move each time, so that it can't be compared.
     """
     game, config, bots = Game(deal_of(record)), config_of(record), dict[int, tuple[str, Bot]]()
-    struck, asked = {incident.seat for incident in incidents_of(record)}, dict[int, list[int]]()
-    for seat, (name, ending) in enumerate(zip(record["bots"], endings_of(record), strict=True)):
-        if ending is not Ending.FINISHED or seat in struck:
-            continue
+    asked = dict[int, list[int]]()
+    for seat, name in enumerate(record["bots"]):
         if (builtin := played_by.get(name)) in happycity_bots.BOTS:
             start = GameStarted(match_id=0, config=config, seat=seat, bots=record["bots"], seed=seeds[seat])
             bots[seat] = builtin, happycity_bots.BOTS[builtin](start)
@@ -61,9 +62,9 @@ def check_choices(
         if game.seat in bots:
             builtin, bot = bots[game.seat]
             move = bot.choose(Decision.of(game))
-            if move != Move.parse(entry["move"]):
+            if number not in skipped and move != Move.parse(entry["move"]):
                 raise ReplayError(f"move {number}: {builtin} plays {move}, not {entry['move']}")
-        elif game.seat in asked:
+        elif game.seat in asked and number not in skipped:
             asked[game.seat].append(number)
         game.apply(Move.parse(entry["move"]))
     for seat, decisions in asked.items():

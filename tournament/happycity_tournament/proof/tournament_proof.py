@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -25,6 +25,7 @@ from happycity_tournament.play.progress import TournamentStatus, check_evaluator
 from happycity_tournament.play.snapshot import final_ratings
 from happycity_tournament.proof.choices import HostedCommand, check_choices, check_programs
 from happycity_tournament.proof.commitment import Commitment, canonical
+from happycity_tournament.proof.incidents import unanswered
 from happycity_tournament.proof.publication import (
     GAMES_FILE,
     Chain,
@@ -47,6 +48,8 @@ from happycity_tournament.storage.sources import Source
 from happycity_tournament.visibility import Sight, Viewer, sight_of_tournament
 
 RESULT_FILE = "tournament.json"
+RecordCheck = Callable[[Json, TournamentConfig], object]
+"""Raises a ReplayError if the record of a game can't be of a tournament, though the rules allow it."""
 _CHUNK = 50  # games that a process replays at once
 _ID = 1
 
@@ -117,8 +120,7 @@ def verify(
                 raise ConfigError(f"--sample: {text}; leave it out")
             games = range(content["games"])
             chosen = (rng or random.SystemRandom()).sample(games, min(sample, len(games)))
-            seed = commitment.deals.seed
-            check_sample(folder, played_by, chosen, seed, processes=processes, hosted=hosted)
+            check_sample(folder, played_by, chosen, commitment.deals, processes=processes, hosted=hosted)
     return content
 
 
@@ -155,12 +157,12 @@ def game_line(recorded: RecordedGame) -> bytes:
 
 
 def recount(
-    config: TournamentConfig, folder: Path, *, first: str, processes: int
+    config: TournamentConfig, folder: Path, *, first: str, processes: int, check: RecordCheck = unanswered
 ) -> tuple[TournamentStatus, list[Result], str]:
     """Replay and count the games of a folder, which have to be those of the tournament `config`.
 
     The chain of hashes begins with `first`, and its end is returned too. A VerificationError names the first
-    game that is wrong.
+    game that is wrong, by the rules or by `check`.
     """
     chain = Chain(first)
     lines = chain.over(read_lines(folder / GAMES_FILE))
@@ -169,7 +171,8 @@ def recount(
         check_evaluator(config)
     except ConfigError as error:
         raise VerificationError(str(error)) from None
-    results = _scheduled(status, in_processes(_replay_line, lines, processes=processes, chunk=_CHUNK))
+    replay = partial(_replay_line, config=config, check=check)
+    results = _scheduled(status, in_processes(replay, lines, processes=processes, chunk=_CHUNK))
     status.standings.count_held_back()
     return status, results, chain.head
 
@@ -198,7 +201,7 @@ def check_sample(
     folder: Path,
     played_by: Mapping[str, str | None],
     games: Collection[int],
-    seed: int,
+    config: TournamentConfig,
     *,
     processes: int,
     hosted: Mapping[str, HostedCommand] | None = None,
@@ -206,26 +209,30 @@ def check_sample(
     """Ask bots again what they choose in the games of a tournament at some places of its file."""
     chosen = set(games)
     lines = (line for place, line in enumerate(read_lines(folder / GAMES_FILE)) if place in chosen)
-    ask = partial(_ask_again, played_by=played_by, seed=seed, hosted=hosted or {})
+    ask = partial(_ask_again, played_by=played_by, config=config, hosted=hosted or {})
     for _ in in_processes(ask, lines, processes=processes, chunk=4):
         pass
 
 
 def _ask_again(
-    line: bytes, *, played_by: Mapping[str, str | None], seed: int, hosted: Mapping[str, HostedCommand]
+    line: bytes,
+    *,
+    played_by: Mapping[str, str | None],
+    config: TournamentConfig,
+    hosted: Mapping[str, HostedCommand],
 ) -> None:
     content = json.loads(line)
     number, table, _ = content["position"]
     record = content["record"]
-    seeds = content["bot_seeds"] or game_seeds(seed, number, table, bots=record["bots"])
+    seeds = content["bot_seeds"] or game_seeds(config.seed, number, table, bots=record["bots"])
     try:
-        check_choices(record, seeds, played_by, hosted)
+        check_choices(record, seeds, played_by, hosted, skipped=unanswered(record, config))
     except ReplayError as error:
         where = f"{GAMES_FILE}: {place_in_words(tuple(content['position']))}"
         raise VerificationError(f"{where}: {error}") from None
 
 
-def _replay_line(line: bytes) -> FinishedGame:
+def _replay_line(line: bytes, *, config: TournamentConfig, check: RecordCheck) -> FinishedGame:
     with reading_line(line, {"position", "bot_seeds", "record"}) as read:
         position = tuple(read.content["position"])
         if [type(number) for number in position] != [int, int, int] or max(position) > LARGEST_ID:
@@ -234,6 +241,7 @@ def _replay_line(line: bytes) -> FinishedGame:
             raise ValueError("not seeds")
         read.where = place_in_words(position)
         game = replayed(read.content["record"])
+        check(read.content["record"], config)
         seeds = tuple(read.content["bot_seeds"])
     return replace(game, position=position, tournament_id=_ID, bot_seeds=seeds)
 

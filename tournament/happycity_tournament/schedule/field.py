@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from happycity.errors import FieldError
-from happycity_tournament.config import SeatOrders
+from happycity_tournament.config import SeatOrders, Seed
 from happycity_tournament.games import Fixture
 
 _SEED_BITS = 53  # a JSON number is a double in most languages: whole up to 2^53
@@ -26,8 +26,8 @@ class Field:
     """The names of the bots."""
     seats: int
     """Seats at a table, 2 to 5."""
-    seed: int
-    """Fixes everything random; 0 to 2^64 - 1."""
+    seed: Seed
+    """Fixes everything random."""
     seat_orders: SeatOrders = SeatOrders.ROTATIONS
     """The orders in which each deal is played."""
 
@@ -56,7 +56,9 @@ class Field:
             yield from deal_games(self.seat_orders.of(lineup), seed=self.seed, number=number, table=table)
 
 
-def deal_games(seated: Iterator[tuple[str, ...]], *, seed: int, number: int, table: int) -> Iterator[Fixture]:
+def deal_games(
+    seated: Iterator[tuple[str, ...]], *, seed: Seed, number: int, table: int
+) -> Iterator[Fixture]:
     """Return the games of one deal, one for each way in which the bots are seated."""
     deal_seed = _derive(f"happycity deal seed {seed} {number} {table}")
     for rotation, bots in enumerate(seated):
@@ -70,7 +72,7 @@ def deal_games(seated: Iterator[tuple[str, ...]], *, seed: int, number: int, tab
         )
 
 
-def game_seeds(seed: int, number: int, table: int, *, bots: Sequence[str]) -> tuple[int, ...]:
+def game_seeds(seed: Seed, number: int, table: int, *, bots: Sequence[str]) -> tuple[int, ...]:
     """Return each bot's seed, by seat, for a game of a table in a round of the tournament with this seed."""
     return bot_seeds(f"{seed} {number} {table}", bots=bots)
 
@@ -84,6 +86,6 @@ def _derive(text: str) -> int:
     """Return the seed below 2^53 that belongs to a text.
 
     SHA-256 has no way back and the texts begin with the kind of seed, so a bot that knows its own seed can
-    only find the deal's by guessing the tournament's.
+    only find the deal's by guessing the tournament's. Where that is a name, no number gives the same text.
     """
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") >> (64 - _SEED_BITS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 
-from happycity_tournament.config import SprtTest
+from happycity_tournament.config import Seed, SprtTest
 from happycity_tournament.games import WIN, CountedGame, Fixture, half_points
 from happycity_tournament.ratings.sprt import MIN_BLOCKS, Sprt, SprtPoint, SprtState, Verdict
 from happycity_tournament.schedule.field import deal_games
@@ -65,7 +65,7 @@ class SprtSchedule(Schedule):
     lacks a game counts for nothing.
     """
 
-    def __init__(self, test: SprtTest, *, seats: int, seed: int) -> None:
+    def __init__(self, test: SprtTest, *, seats: int, seed: Seed) -> None:
         self._test = test
         self._seats = seats
         self._seed = seed

@@ -171,6 +171,7 @@ class TournamentConfig(_message.Message):
     TITLE_FIELD_NUMBER: _builtins.int
     BEGIN_INCOMPLETE_FIELD_NUMBER: _builtins.int
     HOSTED_BOTS_FIELD_NUMBER: _builtins.int
+    SEED_NAME_FIELD_NUMBER: _builtins.int
     seed: _builtins.int
     """All deals and the bots' seeds come from this number. It gives away the deals, so the server keeps it
     to itself until the tournament is over. Absent at creation: the server picks one.
@@ -186,6 +187,10 @@ class TournamentConfig(_message.Message):
     begin_incomplete: _builtins.bool
     """Whether to begin without bots that are still missing after the connection time: their games are forfeited until
     they connect. If not, the tournament is stopped before its first game.
+    """
+    seed_name: _builtins.str
+    """Instead of seed: a name from which all deals and the bots' seeds come, such as that of a benchmark's protocol. No
+    number gives the same deals. 1 to 400 printable ASCII characters, the first one a letter; hidden as seed is.
     """
     @_builtins.property
     def bots(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
@@ -251,10 +256,11 @@ class TournamentConfig(_message.Message):
         title: _builtins.str | None = ...,
         begin_incomplete: _builtins.bool = ...,
         hosted_bots: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
+        seed_name: _builtins.str | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_anchor", b"_anchor", "_anchor_elo", b"_anchor_elo", "_concurrency", b"_concurrency", "_seed", b"_seed", "_title", b"_title", "anchor", b"anchor", "anchor_elo", b"anchor_elo", "concurrency", b"concurrency", "failure_policy", b"failure_policy", "format", b"format", "game", b"game", "gauntlet", b"gauntlet", "random_rounds", b"random_rounds", "round_robin", b"round_robin", "seed", b"seed", "sprt", b"sprt", "swiss", b"swiss", "time_control", b"time_control", "title", b"title"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_anchor", b"_anchor", "_anchor_elo", b"_anchor_elo", "_concurrency", b"_concurrency", "_seed", b"_seed", "_seed_name", b"_seed_name", "_title", b"_title", "anchor", b"anchor", "anchor_elo", b"anchor_elo", "concurrency", b"concurrency", "failure_policy", b"failure_policy", "format", b"format", "game", b"game", "gauntlet", b"gauntlet", "random_rounds", b"random_rounds", "round_robin", b"round_robin", "seed", b"seed", "seed_name", b"seed_name", "sprt", b"sprt", "swiss", b"swiss", "time_control", b"time_control", "title", b"title"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_anchor", b"_anchor", "_anchor_elo", b"_anchor_elo", "_concurrency", b"_concurrency", "_seed", b"_seed", "_title", b"_title", "anchor", b"anchor", "anchor_elo", b"anchor_elo", "begin_incomplete", b"begin_incomplete", "bots", b"bots", "concurrency", b"concurrency", "failure_policy", b"failure_policy", "format", b"format", "game", b"game", "gauntlet", b"gauntlet", "hosted_bots", b"hosted_bots", "random_rounds", b"random_rounds", "round_robin", b"round_robin", "seed", b"seed", "sprt", b"sprt", "swiss", b"swiss", "time_control", b"time_control", "title", b"title"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_anchor", b"_anchor", "_anchor_elo", b"_anchor_elo", "_concurrency", b"_concurrency", "_seed", b"_seed", "_seed_name", b"_seed_name", "_title", b"_title", "anchor", b"anchor", "anchor_elo", b"anchor_elo", "begin_incomplete", b"begin_incomplete", "bots", b"bots", "concurrency", b"concurrency", "failure_policy", b"failure_policy", "format", b"format", "game", b"game", "gauntlet", b"gauntlet", "hosted_bots", b"hosted_bots", "random_rounds", b"random_rounds", "round_robin", b"round_robin", "seed", b"seed", "seed_name", b"seed_name", "sprt", b"sprt", "swiss", b"swiss", "time_control", b"time_control", "title", b"title"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__anchor: _TypeAlias = _typing.Literal["anchor"]  # noqa: Y015
     _WhichOneofArgType__anchor: _TypeAlias = _typing.Literal["_anchor", b"_anchor"]  # noqa: Y015
@@ -264,6 +270,8 @@ class TournamentConfig(_message.Message):
     _WhichOneofArgType__concurrency: _TypeAlias = _typing.Literal["_concurrency", b"_concurrency"]  # noqa: Y015
     _WhichOneofReturnType__seed: _TypeAlias = _typing.Literal["seed"]  # noqa: Y015
     _WhichOneofArgType__seed: _TypeAlias = _typing.Literal["_seed", b"_seed"]  # noqa: Y015
+    _WhichOneofReturnType__seed_name: _TypeAlias = _typing.Literal["seed_name"]  # noqa: Y015
+    _WhichOneofArgType__seed_name: _TypeAlias = _typing.Literal["_seed_name", b"_seed_name"]  # noqa: Y015
     _WhichOneofReturnType__title: _TypeAlias = _typing.Literal["title"]  # noqa: Y015
     _WhichOneofArgType__title: _TypeAlias = _typing.Literal["_title", b"_title"]  # noqa: Y015
     _WhichOneofReturnType_format: _TypeAlias = _typing.Literal["random_rounds", "round_robin", "swiss", "gauntlet", "sprt"]  # noqa: Y015
@@ -276,6 +284,8 @@ class TournamentConfig(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType__concurrency) -> _WhichOneofReturnType__concurrency | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__seed) -> _WhichOneofReturnType__seed | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__seed_name) -> _WhichOneofReturnType__seed_name | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__title) -> _WhichOneofReturnType__title | None: ...
     @_typing.overload

@@ -1,0 +1,60 @@
+"""What went wrong for seats of a game: that its record says only what a server can have noted."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection
+
+from happycity import Ending, FailurePolicy, Game, IncidentKind, Move, ReplayError
+from happycity.records.record import Json
+from happycity.records.replay import deal_of, endings_of, incidents_of, movers_of
+from happycity_tournament.config import TournamentConfig
+
+
+def unanswered(record: Json, config: TournamentConfig, *, faultless: Collection[str] = ()) -> set[int]:
+    """Return the decisions of a tournament's game, from 1, that the fallback settled, and no bot.
+
+    These are the ones of a late or illegal answer, and those of a seat since it was forfeited. `faultless`
+    names bots for which nothing may have gone wrong.
+
+    Raises:
+        ReplayError: the move of such a decision is not the fallback's, an incident is at a decision of
+            another seat, an answer was late without a clock, a seat has more strikes than are allowed, one
+            was forfeited without an incident or the other way round, or something went wrong for a faultless
+            bot.
+    """
+    movers, bots, endings = movers_of(record), record["bots"], endings_of(record)
+    found, strikes, forfeited = set[int](), Counter[int](), set[int]()
+    for incident in incidents_of(record):
+        seat, number = incident.seat, incident.decision_id
+        what = f"incidents: decision {number}, {bots[seat]}: {incident.kind.value}"
+        if bots[seat] in faultless:
+            raise ReplayError(f"{what}: it is a bot of the benchmark, which only answers in time and legally")
+        if incident.kind is IncidentKind.FORFEIT:
+            forfeited.add(seat)
+            found.update(later for later, mover in enumerate(movers, 1) if mover == seat and later >= number)
+            continue
+        if incident.kind is IncidentKind.TIMEOUT and config.time.no_clock:
+            raise ReplayError(f"{what}: the tournament had no clock")
+        strikes[seat] += 1
+        if not number or movers[number - 1] != seat or number in found:
+            raise ReplayError(f"{what}: the seat was not asked then, or had answered")
+        found.add(number)
+    for seat, ending in enumerate(endings):
+        if (ending is Ending.FINISHED) == (seat in forfeited):
+            raise ReplayError(f"endings: {bots[seat]}: {ending.word}, which the incidents contradict")
+        if strikes[seat] > (allowed := config.policy.max_strikes) + (seat in forfeited):
+            raise ReplayError(f"incidents: {bots[seat]}: {strikes[seat]} strikes, {allowed} are allowed")
+    if found:
+        _check_fallback(record, config.policy, found)
+    return found
+
+
+def _check_fallback(record: Json, policy: FailurePolicy, decisions: Collection[int]) -> None:
+    deal = deal_of(record)
+    game = Game(deal)
+    for number, entry in enumerate(record["moves"], start=1):
+        move = Move.parse(entry["move"])
+        if number in decisions and move != (expected := policy.fallback.move(game, deal.seed, number)):
+            raise ReplayError(f"move {number}: the fallback plays {expected}, not {move}")
+        game.apply(move)
