@@ -95,7 +95,7 @@ class Excess:
     """The probability by chance, corrected for all phases, rounds and opponents (Holm 1979)."""
 
 
-class Loss(NamedTuple):
+class LostPlaces(NamedTuple):
     """What decisions lost, and what moves chosen at random would have."""
 
     chosen: float
@@ -126,7 +126,7 @@ class Weaknesses:
         by_phase, at_random, by_opponent = (defaultdict[str, float](float) for _ in range(3))
         by_round = defaultdict[int, float](float)
         costliest: list[CostlyDecision] = []
-        by_game: list[tuple[Mapping[_Cell, Loss], frozenset[str]]] = []
+        by_game: list[tuple[Mapping[_Cell, LostPlaces], frozenset[str]]] = []
         for opponents, decisions in seats:
             games += 1
             met.update(opponents)
@@ -213,18 +213,20 @@ _Cell = tuple[str, str]
 """A kind and a cell, as in `Excess`; the whole game is ("game", "")."""
 
 
-def _losses_by_cell(decisions: Iterable[CostlyDecision]) -> dict[_Cell, Loss]:
+def _losses_by_cell(decisions: Iterable[CostlyDecision]) -> dict[_Cell, LostPlaces]:
     """Return the losses of a game by phase and round, without decisions that the fallback took."""
-    sums: defaultdict[_Cell, Loss] = defaultdict(lambda: Loss(0.0, 0.0))
+    sums: defaultdict[_Cell, LostPlaces] = defaultdict(lambda: LostPlaces(0.0, 0.0))
     for decision in decisions:
         if decision.phase != NO_ANSWER:
             for cell in (("game", ""), ("phase", decision.phase), ("round", str(decision.round))):
                 before = sums[cell]
-                sums[cell] = Loss(before.chosen + decision.loss, before.at_random + decision.loss_at_random)
+                sums[cell] = LostPlaces(
+                    before.chosen + decision.loss, before.at_random + decision.loss_at_random
+                )
     return dict(sums)
 
 
-def _excesses(games: Sequence[tuple[Mapping[_Cell, Loss], frozenset[str]]]) -> list[Excess]:
+def _excesses(games: Sequence[tuple[Mapping[_Cell, LostPlaces], frozenset[str]]]) -> list[Excess]:
     """Test each phase, round and opponent against all other decisions, by games.
 
     The shares of the losses at random are compared, as some decisions have more to lose. The error of their
@@ -234,7 +236,7 @@ def _excesses(games: Sequence[tuple[Mapping[_Cell, Loss], frozenset[str]]]) -> l
     # It imports numpy, for which other commands would wait.
     from happycity_tournament.ratings.estimate import holm  # noqa: PLC0415
 
-    none = Loss(0.0, 0.0)
+    none = LostPlaces(0.0, 0.0)
     cells = sorted({cell for losses, _ in games for cell in losses} - {("game", "")})
     rows = {cell: [losses.get(cell, none) for losses, _ in games] for cell in cells}
     totals = [losses.get(("game", ""), none) for losses, _ in games]
@@ -246,7 +248,7 @@ def _excesses(games: Sequence[tuple[Mapping[_Cell, Loss], frozenset[str]]]) -> l
     found = []
     for (kind, cell), inside_losses in rows.items():
         outside = [
-            Loss(total.chosen - own.chosen, total.at_random - own.at_random)
+            LostPlaces(total.chosen - own.chosen, total.at_random - own.at_random)
             for total, own in zip(totals, inside_losses, strict=True)
         ]
         tested = _compared(inside_losses, outside)
@@ -261,7 +263,9 @@ def _excesses(games: Sequence[tuple[Mapping[_Cell, Loss], frozenset[str]]]) -> l
     return sorted(excesses, key=lambda excess: (_KINDS.index(excess.kind), -excess.share))
 
 
-def _compared(inside: Sequence[Loss], outside: Sequence[Loss]) -> tuple[float, float, float] | None:
+def _compared(
+    inside: Sequence[LostPlaces], outside: Sequence[LostPlaces]
+) -> tuple[float, float, float] | None:
     """Return the shares inside and outside, and the p-value that the first is larger; None if not known."""
     import numpy as np  # noqa: PLC0415 - as above
 

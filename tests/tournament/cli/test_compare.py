@@ -56,7 +56,7 @@ def test_all_bots_are_compared_by_default(run: Run) -> None:
 def test_what_can_not_be_distinguished_is_said(run: Run) -> None:
     """Here one deal in eight went otherwise, which may be luck."""
     _, output, _ = run("compare", store("a.sqlite"), store("b.sqlite", dee=25, every=8), "--bot", "dee")
-    assert "dee can't be distinguished from before: its score differs by +0.022 ±0.088" in output
+    assert "dee can't be distinguished from before: its score differs by +0.022 ±0.079" in output
 
 
 def test_few_deals_are_said_to_be_too_few(run: Run) -> None:

@@ -41,7 +41,7 @@ def test_rate_agrees_with_the_model(played: Path, run: Run) -> None:
     result, ratings = json_of(run, "rate", played), ratings_of(played)
     assert set(result) == {
         "sources", "games", "copies", "games_unrated", "games_practice", "games_after_decision",
-        "luck_evaluator", "rating", "standings", "differences", "checks",
+        "luck_evaluator", "luck", "rating", "standings", "differences", "checks",
     }  # fmt: skip
     lines = {line.bot: line for line in ratings.lines}
     for entry in result["standings"]:
