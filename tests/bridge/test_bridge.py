@@ -98,7 +98,7 @@ def test_the_bash_bot_says_that_it_needs_jq(tmp_path: Path) -> None:
 
 def test_bad_input_costs_one_line_and_status_2() -> None:
     for arguments, expected in [
-        (("--", "/no/such/program"), "command: there is no program '/no/such/program'"),
+        (("--", "/no/such/program"), "command: '/no/such/program': there is no such program"),
         (("--server", "127.0.0.1:9", "--", "cat"), "nothing listens on 127.0.0.1:9"),
         (("--server", "http://arena:1", "--", "cat"), "'http://arena:1' is not an address"),
     ]:

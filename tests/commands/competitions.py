@@ -7,7 +7,7 @@ import ssl
 import subprocess
 import sys
 from base64 import b64decode
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import chdir, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -194,15 +194,15 @@ def _other_language() -> list[str]:
     return [sys.executable, str(FIRST_MOVE)]
 
 
-def organiser_opens_it(competition: Competition) -> None:
-    """The folder of `competition init` is used as it is, but for times: this machine may have much load."""
+def organiser_opens_it(competition: Competition, changed: Mapping[str, object] = LADDER) -> None:
+    """The folder of `competition init` is used as it is, but for what is `changed`, as on a slow machine."""
     with socket.create_server(("localhost", 0)) as free, socket.create_server(("localhost", 0)) as web:
         ports = "--port", free.getsockname()[1], "--web-port", web.getsockname()[1]
     (competition.top / "cup").rmdir()
     competition.run("elsewhere", "competition", "init", "../cup", "--host", "localhost", "--ladder", *ports)
     ladder = competition.top / "cup/ladder.toml"
     text = ladder.read_text()
-    for key, value in LADDER.items():
+    for key, value in changed.items():
         text, lines = re.subn(rf"^# {key} = .*", f"{key} = {value}", text, flags=re.MULTILINE)
         assert lines == 1, key
     ladder.write_text(text)

@@ -18,20 +18,8 @@ _NUMBERS = frozenset(("rank", "Elo", "95%", "above next", "after", "difference",
 _NUMBERS |= {"score before", "won/=/lost", "season", "p", "strikes", "deals", "games", "firsts", "forfeits"}
 _NUMBERS |= {"matches", "off", "CPU s", "MB"}
 """The headings of columns with numbers, which are aligned at the right."""
-_TEXTS = frozenset(
-    (
-        "bot",
-        "owner",
-        "bots",
-        "bots by mean place",
-        "matches",
-        "opponents",
-        "version",
-        "what",
-        "commitment",
-        "about",
-    )
-)
+_TEXTS = frozenset(("bot", "owner", "bots", "bots by mean place", "matches", "opponents", "version", "what"))
+_TEXTS |= {"commitment", "about"}
 """The headings of columns whose cells may be wrapped."""
 _Entry = TypeVar("_Entry")
 
