@@ -124,6 +124,8 @@ async def crawl(url: str, token: str | None, *, may_read_commands: bool) -> set[
         found = set(FOR_PROGRAMS.findall(offers.text))
         if found and not may_read_commands:
             problems.append(f"{where}: {found}")
+        if "/token" in offers.links and token is not None:
+            problems.append(f"{where}: signs in again")
         for link in offers.links:
             path = urljoin(where, link).partition("#")[0]
             parts = urlsplit(path)

@@ -668,7 +668,9 @@ async def test_invited_people_need_no_token(folder: Path) -> None:
             assert (await guest.get(link)).status_code == 200
             seated = await guest.post(link, data={"name": "Bob"})
             assert seated.headers["location"] == table
-            assert (await guest.get(table)).status_code == 200
+            seat = await guest.get(table)
+            assert (seat.status_code, 'href="/play"' in seat.text) == (200, False)  # it is for one table
+            assert 'href="/play"' in (await host.get(table)).text
             assert (await guest.post("/play", data=form)).status_code == 401
 
 
