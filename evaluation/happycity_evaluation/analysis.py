@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from happycity import Game, Move, Phase
 from happycity.records.record import Json
-from happycity.records.replay import deal_of, positions_of
+from happycity.records.replay import choosers_of, deal_of, positions_of
 from happycity_evaluation.evaluator import Evaluator, ExpectedPlaces
 from happycity_evaluation.luck import Draw, draws_of
 
@@ -84,9 +84,13 @@ def analyse(record: Json, seats: Collection[int], evaluator: Evaluator) -> list[
 
 
 def judged_decisions(record: Json, seats: Collection[int], evaluator: Evaluator) -> Iterator[JudgedDecision]:
-    """Yield the decisions of some seats in their order; errors are those of `positions_of`."""
+    """Yield the decisions of some seats in their order, without those that another chose in their place.
+
+    Errors are those of `positions_of`.
+    """
+    choosers = choosers_of(record)
     for number, game in enumerate(positions_of(record), start=1):
-        if game.outcome is None and game.seat in seats:
+        if game.outcome is None and game.seat in seats and number not in choosers:
             yield _judge(game, number, Move.parse(record["moves"][number - 1]["move"]), evaluator)
 
 

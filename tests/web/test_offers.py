@@ -124,6 +124,8 @@ async def crawl(url: str, token: str | None, *, may_read_commands: bool) -> set[
         found = set(FOR_PROGRAMS.findall(offers.text))
         if found and not may_read_commands:
             problems.append(f"{where}: {found}")
+        if "/token" in offers.links and token is not None:
+            problems.append(f"{where}: signs in again")
         for link in offers.links:
             path = urljoin(where, link).partition("#")[0]
             parts = urlsplit(path)
@@ -142,20 +144,20 @@ async def crawl(url: str, token: str | None, *, may_read_commands: bool) -> set[
                 forms.append((action, form))
 
     forms: list[tuple[str, Form]] = []
-    while waiting or forms:
-        # Each form with a browser of its own, as one browser has a seat at one table.
-        async with httpx.AsyncClient(base_url=url, timeout=LIMIT, headers=headers) as client:
+    async with httpx.AsyncClient(base_url=url, timeout=LIMIT, headers=headers) as client:
+        while waiting or forms:
+            client.cookies.clear()  # each form as a browser of its own, which has a seat at one table
             if waiting:
                 path = waiting.pop()
                 check(path, await client.get(path))
                 continue
             action, form = forms.pop()
-            for button in form.buttons or [("", "")]:
-                key = f"{action} {sorted(form.fields)} {button}"
-                if key in submitted or button[1] in STORED:
+            for name, value in form.buttons or [("", "")]:
+                key = f"{action} {sorted(form.fields)} {name} {value}"
+                if key in submitted or value in STORED:
                     continue
                 submitted.add(key)
-                fields = {**form.fields, **({button[0]: button[1]} if button[0] else {})}
+                fields = form.fields | ({name: value} if name else {})
                 fields |= {"name": f"Zoe {len(submitted)}"} if "name" in fields else {}
                 if form.is_post:
                     answer = await client.post(action, data=fields)

@@ -261,7 +261,7 @@ def seated(arena: Arena, connection: HTTPConnection) -> Principal:
     """Admit a person to the table that an address names."""
     place = kept_place(arena, connection)
     if place is None or place.table.table_id != connection.path_params["table_id"]:
-        anyone(arena, connection)
+        passer_by(arena, connection)
         raise ApiError(
             Reason.UNKNOWN_MATCH,
             "you have no seat at this table: it is over, or the seat was taken with another browser, which "

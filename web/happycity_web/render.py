@@ -39,7 +39,7 @@ from happycity_viewer.languages import LANGUAGES, Language, language, preferred
 from happycity_viewer.plies import encode
 from happycity_viewer.templates import environment
 from happycity_web import charts
-from happycity_web.guard import CONTENT_POLICY
+from happycity_web.guard import CONTENT_POLICY, shown_token
 from happycity_web.query import word_of
 
 LANGUAGE_COOKIE = "happycity-language"
@@ -86,14 +86,17 @@ def offers_of(connection: HTTPConnection) -> dict[str, bool]:
 
     The page of a refusal may have no caller.
     """
-    caller = principal_variable.get(None)
-    has_tokens = connection.app.state.has_tokens
+    caller, has_tokens = principal_variable.get(None), connection.app.state.has_tokens
+    # A person at a table is known by the seat, whether or not the browser has a token too.
+    has_token = caller is not None and (
+        caller.token is not None or (bool(caller.person) and shown_token(connection) is not None)
+    )
     return {
         "has_tokens": has_tokens,
         "runs_programs": caller is not None and not caller.is_guest,
-        "may_play": caller is not None and caller.may_play,
-        "has_access": has_tokens and caller is not None and caller.token is not None,
-        "may_sign_in": has_tokens and (caller is None or caller.token is None),
+        "may_play": caller is not None and (caller.may_play or (bool(caller.person) and has_token)),
+        "has_access": has_tokens and has_token,
+        "may_sign_in": has_tokens and not has_token,
     }
 
 

@@ -497,6 +497,7 @@ class MatchStep(_message.Message):
     THINK_US_FIELD_NUMBER: _builtins.int
     METRICS_FIELD_NUMBER: _builtins.int
     INCIDENTS_FIELD_NUMBER: _builtins.int
+    CHOSEN_BY_FIELD_NUMBER: _builtins.int
     decisions: _builtins.int
     """Decisions made before this position."""
     seat: _builtins.int
@@ -505,6 +506,8 @@ class MatchStep(_message.Message):
     """Microseconds that the seat took for the move on the server's clock; absent at the beginning, and where no bot
     was asked.
     """
+    chosen_by: _builtins.str
+    """What chose the move in the place of the seat's player, a person who was away; absent where the player did."""
     @_builtins.property
     def move(self) -> _game_pb2.Move:
         """The move that led here; absent at the beginning of the match."""
@@ -536,15 +539,20 @@ class MatchStep(_message.Message):
         think_us: _builtins.int | None = ...,
         metrics: _abc.Mapping[_builtins.str, _builtins.float] | None = ...,
         incidents: _abc.Iterable[_match_pb2.Incident] | None = ...,
+        chosen_by: _builtins.str | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_seat", b"_seat", "_think_us", b"_think_us", "move", b"move", "seat", b"seat", "think_us", b"think_us", "view", b"view"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_chosen_by", b"_chosen_by", "_seat", b"_seat", "_think_us", b"_think_us", "chosen_by", b"chosen_by", "move", b"move", "seat", b"seat", "think_us", b"think_us", "view", b"view"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_seat", b"_seat", "_think_us", b"_think_us", "decisions", b"decisions", "events", b"events", "incidents", b"incidents", "metrics", b"metrics", "move", b"move", "seat", b"seat", "think_us", b"think_us", "view", b"view"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_chosen_by", b"_chosen_by", "_seat", b"_seat", "_think_us", b"_think_us", "chosen_by", b"chosen_by", "decisions", b"decisions", "events", b"events", "incidents", b"incidents", "metrics", b"metrics", "move", b"move", "seat", b"seat", "think_us", b"think_us", "view", b"view"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__chosen_by: _TypeAlias = _typing.Literal["chosen_by"]  # noqa: Y015
+    _WhichOneofArgType__chosen_by: _TypeAlias = _typing.Literal["_chosen_by", b"_chosen_by"]  # noqa: Y015
     _WhichOneofReturnType__seat: _TypeAlias = _typing.Literal["seat"]  # noqa: Y015
     _WhichOneofArgType__seat: _TypeAlias = _typing.Literal["_seat", b"_seat"]  # noqa: Y015
     _WhichOneofReturnType__think_us: _TypeAlias = _typing.Literal["think_us"]  # noqa: Y015
     _WhichOneofArgType__think_us: _TypeAlias = _typing.Literal["_think_us", b"_think_us"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__chosen_by) -> _WhichOneofReturnType__chosen_by | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__seat) -> _WhichOneofReturnType__seat | None: ...
     @_typing.overload

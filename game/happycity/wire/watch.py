@@ -31,6 +31,8 @@ def step_message(playback: Playback, decisions: int) -> pb.WatchMatchResponse:
             step.think_us = round(decided.think_seconds * 1e6)
         step.metrics.update(decided.metrics)
         step.incidents.extend(map(incident_message, decided.incidents))
+        if decided.chosen_by:
+            step.chosen_by = decided.chosen_by
     return pb.WatchMatchResponse(step=step)
 
 
@@ -67,6 +69,7 @@ def _add_step(playback: Playback, step: pb.MatchStep) -> None:
             move_of(step.move),
             think_seconds=step.think_us / 1e6 if step.HasField("think_us") else None,
             metrics=step.metrics,
+            chosen_by=step.chosen_by,
         )
     playback.add_position(view_of(step.view), [event_of(event) for event in step.events])
     playback.add_incidents(map(incident_of, step.incidents))

@@ -7,10 +7,11 @@ from tests.game.records.test_records import PLAIN, SERVED
 from tests.game.rules.test_golden import GAMES
 
 from happycity import Game, HappyCityError, Incident, IncidentKind, Move, Phase, VoidReason
+from happycity.errors import RecordError
 from happycity.match import seat_results
 from happycity.records.playback import Playback
 from happycity.records.record import Json, incident_json
-from happycity.records.replay import deal_of, results_of
+from happycity.records.replay import check_whole, choosers_of, deal_of, results_of
 from happycity.v1 import match_service_pb2 as pb
 from happycity.v1.match_pb2 import VOID_REASON_SHUTDOWN
 from happycity.wire.watch import add_to_playback, end_message, step_message
@@ -55,6 +56,23 @@ def test_a_decision_has_what_is_known_of_the_bot() -> None:
     assert playback.timed
     assert playback.results == results_of(RECORD)
     assert [playback.name(seat) for seat in (0, 2)] == ["ann", "cem"]
+
+
+def test_a_move_has_who_chose_it_in_the_place_of_its_player() -> None:
+    """A record names it at the move; watchers, viewers and the analysis have the same."""
+    moves = [
+        {**line, "by": "quick"} if number in (3, 4) else line for number, line in enumerate(PLAIN["moves"])
+    ]
+    record: Json = {**PLAIN, "moves": moves}
+    assert choosers_of(record) == {4: "quick", 5: "quick"}
+    assert choosers_of(PLAIN) == {}
+    for playback in (Playback.of_record(record), watched(record)):
+        chosen = [step.decision_id for step in playback.steps if step.chosen_by]
+        assert (chosen, playback.steps[3].chosen_by) == ([4, 5], "quick")
+    check_whole(record)
+    for wrong in ("", 5, "two\nlines", "x" * 65, None):
+        with pytest.raises(RecordError, match=r"^move 1: by: "):
+            choosers_of({**PLAIN, "moves": [{**PLAIN["moves"][0], "by": wrong}]})
 
 
 def test_what_has_no_time_or_name() -> None:

@@ -25,6 +25,16 @@ export function decimal(text) {
   return text.replace(".", point);
 }
 
+const NO_CLOCK = 3600; // seconds; more is not shown
+
+export const secondsUntil = (due) => (due === null ? null : Math.max(0, Math.ceil((due - performance.now()) / 1000)));
+
+// The time until a moment of the page's own clock as people read a clock; "" if there is none, or too much.
+export function timeUntil(due) {
+  const left = secondsUntil(due);
+  return left === null || left > NO_CLOCK ? "" : `${Math.floor(left / 60)}:${String(left % 60).padStart(2, "0")}`;
+}
+
 // The page in another language, at the position that its address has now.
 document.addEventListener("click", (event) => {
   const link = event.target.closest?.(".languages a");

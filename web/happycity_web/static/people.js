@@ -1,8 +1,7 @@
 // The people at a table: who is waited for, who is away and for how long the seat is kept, and what they say.
 
 import { element } from "./board.js";
-import { timeUntil } from "./times.js";
-import { gettext } from "./words.js";
+import { gettext, timeUntil } from "./words.js";
 
 const SAID = 6000; // milliseconds for which a greeting is shown
 

@@ -4,14 +4,12 @@
 
 import { element, field } from "./board.js";
 import { caption, isRunning, showMoves, skip } from "./film.js";
-import { showLink } from "./link.js";
 import { listen, receiveOthers, showGreeting, showOthers } from "./people.js";
 import { keep, kept, setting } from "./settings.js";
 import { follow } from "./socket.js";
 import { sound } from "./sound.js";
-import { secondsUntil, timeUntil } from "./times.js";
 import { goTo, known, shown } from "./viewer.js";
-import { gettext, ngettext } from "./words.js";
+import { gettext, ngettext, secondsUntil, timeUntil } from "./words.js";
 
 const GUIDE_SETTING = "happycity-guide"; // the table at which the guide advises
 const WARNINGS = [60, 30, 10]; // seconds left at which the clock speaks
@@ -156,7 +154,7 @@ function receive(text) {
   if (received.panel !== undefined) receivePanel(received);
   if (received.seats) receiveOthers(received);
   if (received.greeting) showGreeting(received.greeting);
-  if (received.link) showLink(received.link);
+  if (received.link) import("./link.js").then(({ showLink }) => showLink(received.link)); // few ask for one
 }
 
 // Shows that there is nothing to play any more.

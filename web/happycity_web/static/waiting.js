@@ -2,7 +2,7 @@
 
 import { hideLink, showLink } from "./link.js";
 import { follow } from "./socket.js";
-import { timeUntil } from "./times.js";
+import { timeUntil } from "./words.js";
 
 const room = document.getElementById("waiting");
 let due = null; // when bots take the open seats, on the page's own clock
