@@ -47,7 +47,8 @@ class RecordedTable:
         values = {
             "language_links": dict.fromkeys(LANGUAGES, "?"),
             "has_ladder": True,
-            "has_tokens": False,
+            **dict.fromkeys(("has_tokens", "runs_programs", "has_access", "may_sign_in"), False),
+            "may_play": True,
             "origin": "",
             "address": "",
             "snapshot": False,
