@@ -2,6 +2,7 @@
 
 # ruff: noqa: RUF001 - Cyrillic letters look like Latin ones
 
+import csv
 import re
 from collections.abc import Iterator
 from copy import deepcopy
@@ -19,6 +20,7 @@ from happycity_viewer.templates import HYPHENATED, LONG_WORD, hyphenated
 
 TRANSLATED = [code for code in LANGUAGES if code != "en"]
 FOLDERS = [ROOT / folder for folder in catalogues.SOURCES]
+_SHORT_NAME = 5  # letters; such names are words of sentences too, as House is
 _PLACEHOLDER = re.compile(r"%\(\w+\)s|%%")
 _HOLES = re.compile(r"\{%.*?%\}|\{\{.*?\}\}|\{#.*?#\}", re.DOTALL)
 _ATTRIBUTE = re.compile(r'[\w-]+="[^"]*"')  # in a block that stands inside a tag
@@ -177,3 +179,57 @@ def test_scripts_have_no_unmarked_text(path: Path) -> None:
 
 _KEYS = {"Home", "End", "Enter", "Escape"}
 """Names of keys, as browsers have them."""
+
+
+TERMS = list(csv.DictReader((catalogues.TEXTS / "terms.csv").read_text(encoding="utf-8").splitlines()))
+"""Words of the game as patterns: where the English text has one, that of another language has its word."""
+_SHORT_NAME = 5  # letters; such names are words of sentences too, as House is
+_PLACEHOLDER = re.compile(r"%\(\w+\)s")
+
+
+def sentences(code: str) -> Iterator[tuple[str, str]]:
+    """Yield the texts of a language, all forms of plurals, with the English ones, without placeholders."""
+    for message in catalogue(code):
+        if not message.id or message.context == "card":
+            continue
+        english = message.id if isinstance(message.id, str) else message.id[0]
+        forms = [message.string] if isinstance(message.string, str) else list(message.string or ())
+        for form in forms:
+            yield _PLACEHOLDER.sub("", english), _PLACEHOLDER.sub("", form)
+
+
+@pytest.mark.parametrize("code", [code for code in LANGUAGES if code != "en"])
+def test_a_thing_has_one_word(code: str) -> None:
+    """What `terms.csv` names is named so everywhere, and by no second word."""
+    *terms, second = TERMS
+    texts = list(sentences(code))
+    missing = [
+        (term["term"], english, text)
+        for term in terms
+        for english, text in texts
+        if re.search(term["en"], english, re.IGNORECASE) and not re.search(term[code], text, re.IGNORECASE)
+    ]
+    assert not missing
+    assert not [text for _, text in texts if re.search(second[code], text)]
+
+
+@pytest.mark.parametrize("code", [code for code in LANGUAGES if code != "en"])
+def test_sentences_name_cards_as_the_cards_do(code: str) -> None:
+    """A card that an English sentence names has in other languages the name, or its stem, that is on it."""
+    own, wrong = language(code).texts, []
+    names = {name: card_name(card, own) for card in CARDS if len(name := card_name(card)) > _SHORT_NAME}
+    for english, text in sentences(code):
+        for name, translated in names.items():
+            is_named = re.search(rf"(?<=\w ){name}\b", english)
+            if is_named and translated.split()[-1][:4].lower() not in text.lower():
+                wrong.append((name, english, text))
+    assert not wrong
+
+
+@pytest.mark.parametrize("code", [code for code in LANGUAGES if code != "en"])
+def test_signs_are_those_of_the_language(code: str) -> None:
+    """Dashes are no hyphens, and Ukrainian has one apostrophe."""
+    texts = [text for english, text in sentences(code) if " - " not in english]
+    assert not [text for text in texts if " - " in text]
+    if code == "uk":
+        assert not [text for _, text in sentences(code) if re.search(r"[а-яіїєґ]'[а-яіїєґ]", text)]

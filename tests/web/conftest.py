@@ -20,7 +20,7 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 
 from happycity import Config, Mode
 from happycity.wire.messages import config_message
-from happycity_web import guard, serve
+from happycity_web import background, guard, serve
 
 expect.set_options(timeout=MILLISECONDS)
 
@@ -110,6 +110,12 @@ async def page(context: BrowserContext) -> AsyncIterator[Page]:
     tab.on("pageerror", lambda error: problems.append(str(error)))
     yield tab
     assert not problems
+
+
+@pytest.fixture(autouse=True)
+def analyses(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep analyses in a folder of the tests."""
+    monkeypatch.setattr(background, "CACHE", tmp_path_factory.getbasetemp() / "analyses")
 
 
 @pytest.fixture(autouse=True)

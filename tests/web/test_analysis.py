@@ -11,7 +11,8 @@ from tests.web.conftest import Site
 from tests.web.table import check_layout
 
 from happycity_server.errors import ApiError
-from happycity_web.background import ANALYSES, MOST_OPEN
+from happycity_web import background, matches, watch
+from happycity_web.background import ANALYSES, MOST_OPEN, analysis_of
 from happycity_web.cache import PageCache
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -39,12 +40,64 @@ async def test_costliest_moves_are_questions(page: Page, family_match: int) -> N
     await first.get_by_text("Show the best move").click()
     await expect(first.locator(".best")).to_contain_text("The chosen move costs")
     await check_layout(page)
+    await page.get_by_role("button", name="Try again on the board").click()
+    asking, board = page.locator("#asking"), page.locator("#board")
+    await expect(asking.get_by_role("heading")).to_contain_text("1/3")
+    answers = page.locator(".verdict")
+    assert await answers.count() == await moves.count()
+    await expect(page.get_by_text("yours", exact=True)).to_have_count(0)
+    await answers.first.click()
+    await expect(page.get_by_text("yours", exact=True)).to_have_count(1)
+    await asking.get_by_role("button", name="Show the best move").click()
+    await expect(page.locator(".was-best")).to_have_count(1)
+    await expect(asking.locator(".why p")).to_have_count(2)
+    await check_layout(page)
+    await asking.get_by_role("button", name="Next mistake").click()
+    await expect(asking.get_by_role("heading")).to_contain_text("2/3")
+    await page.keyboard.press("ArrowRight")
+    await expect(asking).to_be_hidden()
+    await expect(board.locator(".asked, .verdict")).to_have_count(0)
     await section.get_by_role("link", name="Go to the costliest one").click()
     title = await first.get_by_role("link").text_content() or ""
     decision = int(re.search(r"decision (\d+)", title)[1])  # type: ignore[index]  # it has one
     await expect(page.locator("#board")).to_have_attribute("data-ply", str(decision - 1))
     await section.get_by_role("link", name="3 carl").click()
     await expect(section.locator('[aria-current="true"]')).to_have_text("3 carl")
+
+
+async def test_analysis_is_kept_over_a_restart(
+    family_match: int, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was analysed once is read again by the next server, and a damaged file is not used."""
+    record = (await site.client.get(f"/matches/{family_match}/record.json")).text
+    first = await analysis_of(record)
+
+    async def refuse(*_: object, **__: object) -> bytes:
+        raise AssertionError("it is analysed a second time")
+
+    monkeypatch.setattr(background, "output_of", refuse)
+    assert await analysis_of(record) == first
+    for file in background.CACHE.iterdir():
+        file.write_text("{")
+    with pytest.raises(AssertionError, match="second time"):
+        await analysis_of(record)
+
+
+async def test_page_answers_while_the_game_is_analysed(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without scripts nobody waits for it: the page says so, and asks again by itself."""
+    release = asyncio.Event()
+
+    async def slow(_: str) -> object:
+        await release.wait()
+        raise RuntimeError("not this time")
+
+    monkeypatch.setattr(watch, "LOAD_SECONDS", 0.0)
+    monkeypatch.setattr(matches, "analysis_of", slow)
+    other = await site.finished_match("anna", "bob")
+    answer = await site.client.get(f"/matches/{other}/analysis")
+    assert 'http-equiv="refresh"' in answer.text
+    assert "which takes some seconds" in answer.text
+    release.set()
 
 
 async def test_analysis_needs_no_scripts(browser: Browser, site: Site, family_match: int) -> None:

@@ -185,9 +185,10 @@ async def test_a_tap_shows_the_text_of_any_special(browser: Browser, arena: str)
         page = await context.new_page()
         await sit_down(page, "me", "greedy", mode="expert")
         await next_decision(page, None)
-        card = page.locator('[data-list="specials"] .card[title]').first
+        card = page.locator('[data-list="specials"] .card:has(.effect-text)').first
         await card.tap()
-        await expect(page.locator("#sheet")).to_contain_text(await card.get_attribute("title") or "no text")
+        effect = await card.locator(".effect-text").text_content()
+        await expect(page.locator("#sheet")).to_contain_text(effect or "no text")
         await expect(page.get_by_role("button", name="Choose", exact=True)).to_be_hidden()
         await expect(page.locator(".number-key").first).to_be_hidden()
 
@@ -308,14 +309,17 @@ async def test_free_seat_is_filled_with_a_bot(page: Page) -> None:
 
 @pytest.mark.level(2)
 async def test_browser_remembers_how_a_game_was_set_up(page: Page) -> None:
-    """The first page sets up the same game again by one button, and the form begins with it."""
-    await page.goto("/")
-    await expect(page.locator("[data-defaults]")).to_be_empty()
+    """The form begins with the last game; once one was played, the first page sets it up again by one button.
+
+    Before, that button leads to the guided game.
+    """
+    first = "The first game is guided."
     await sit_down(page, "me", "dummy", name="Maria", mode="expert", clock="60")
     await next_decision(page, None)
     await page.context.clear_cookies()
     await page.goto("/")
-    await expect(page.locator("[data-defaults]")).to_have_text("Maria · dummy")
+    await expect(page.locator("[data-defaults]")).to_have_text(first)
+    await expect(page.get_by_role("link", name="Play now")).to_have_attribute("href", "/play?guide=1")
     await page.get_by_role("link", name="New game").click()
     await expect(page.get_by_label("Your name")).to_have_value("Maria")
     await expect(page.locator('[name="mode"][value="expert"]')).to_be_checked()
@@ -328,6 +332,7 @@ async def test_browser_remembers_how_a_game_was_set_up(page: Page) -> None:
     await expect(page.locator("#panel .after")).to_be_visible()
     before = page.url
     await page.goto("/")
+    await expect(page.locator("[data-defaults]")).to_have_text("Mario · dummy")
     await page.get_by_role("link", name="Play now").click()
     await expect(page).to_have_url(re.compile("/play/.+"))
     assert page.url != before

@@ -21,6 +21,7 @@ from happycity_viewer.templates import environment, game_values
 
 _STATIC = files("happycity_viewer").joinpath("static")
 _IMPORT = re.compile(r'^import \{[^}]*\} from "\./([a-z]+\.js)";\n', re.MULTILINE)
+_FONT = re.compile(r"@font-face \{[^}]*\}\n")  # a file of its own
 _EXPORT = re.compile(r"^export (?=const |function |async function )", re.MULTILINE)
 
 
@@ -44,7 +45,7 @@ def replay_page(
     """
     position = len(game["plies"]) - 1 if ply is None else ply
     values = game_values(game, ply=position, seat=seat, record_link=_data_url(record))
-    script, style = _script(), _static("style.css")
+    script, style = _script(), _FONT.sub("", _static("style.css"))
     values |= {
         "policy": "; ".join(
             (

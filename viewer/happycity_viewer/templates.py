@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import zlib
 from importlib.metadata import version
 from importlib.resources import files
 from typing import Any
@@ -11,6 +12,7 @@ from jinja2 import BaseLoader, ChoiceLoader, Environment, PackageLoader, StrictU
 from markupsafe import Markup
 
 from happycity import CARDS, CARDS_BY_ID, DWELLINGS, Card, CardKind, Colour, Mode
+from happycity.match import PERSON_MARK
 from happycity.records.record import Json
 from happycity.rules.deals import CITY_SIZE, DECKS
 from happycity.text.words import card_name
@@ -38,12 +40,21 @@ HYPHENATED = {
 
 Browsers hyphenate no words with capitals in English, and by default have no patterns for some languages.
 """
+FACES, HUES = 4, 12
+"""Icons of bots, and as many of people, in `icons.svg`; the colours of each."""
 LONG_WORD = re.compile(r"[^\W\d_]{8,}")
 
 
 def hyphenated(name: str) -> str:
     """Return a card's name with soft hyphens in its long words."""
     return LONG_WORD.sub(lambda word: word[0][0] + HYPHENATED.get(word[0].lower(), word[0])[1:], name)
+
+
+def portrait(name: str) -> tuple[str, int]:
+    """Return the face of a bot or a person: the name of its icon, and a hue in degrees; always the same."""
+    number = zlib.crc32(name.encode())
+    kind = "person" if name.startswith(PERSON_MARK) else "bot"
+    return f"{kind}-{number % FACES}", number // FACES % HUES * (360 // HUES)
 
 
 def picture(card: Card) -> Markup:
@@ -81,6 +92,7 @@ def environment(language: Language, *loaders: BaseLoader) -> Environment:
         "language": language,
         "languages": LANGUAGES,
         "picture": picture,
+        "portrait": portrait,
         "version": version("happycity"),
     }
     return made

@@ -48,10 +48,7 @@ class MoveChoice:
     @property
     def on(self) -> str:
         """The card or deck of the table that is its control, as a selector; empty without one."""
-        if self.move.kind is MoveKind.DRAW:
-            return f".d{self.move.number}"
-        zone = _ZONES.get(self.move.kind)
-        return "" if zone is None or self.card is None else on_table(zone, self.card)
+        return control_of(self.move)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,6 +122,19 @@ def question(decision: play.Decision) -> Question:
     if view.phase is Phase.BUY:
         hints += _refusals(view, cities, {choice.card for choice in choices})
     return Question(decision.decision_id, view, groups, tuple(hints), missing)
+
+
+def control_of(move: Move) -> str:
+    """Return the selector of the card or deck of the table that a move is about; empty without one."""
+    if move.kind is MoveKind.DRAW:
+        return f".d{move.number}"
+    zone = _ZONES.get(move.kind)
+    return "" if zone is None or move.card is None else on_table(zone, move.card)
+
+
+def gains_of(view: View, move: Move) -> tuple[Gain, ...]:
+    """Return by how much a move changes the numbers of the city of the seat that decides."""
+    return tuple(_gains(view, move, SeatTotals.of(Cities.of_view(view), view.seat)))
 
 
 def on_table(zone: str, card: Card) -> str:

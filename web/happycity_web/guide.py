@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from happycity import Phase
+from happycity import Card, Phase
 from happycity.rules.deals import CITY_SIZE
 from happycity.text.board import deck_prices
 from happycity_web.choices import MoveChoice, Question
 
 _WEIGHTS = {"inhabitants": 2.0, "hearts": 2.0, "points": 1.0}
+_NEARLY_FULL = 2  # free places of a city that is nearly full
 _INCOME_ROUNDS = 0.5
 """What a coin of income is worth for each free place of the city: early, it pays most often."""
 
@@ -21,6 +22,12 @@ class Advice:
     choice: MoveChoice
     reason: str
     """`keep`, `discard`, `draw`, `income`, `points`, `hearts`, `inhabitants`, `coin` or `take`."""
+    loses: bool = False
+    """Whether it takes hearts or inhabitants away."""
+    nearer: Card | None = None
+    """A special whose condition it brings nearer."""
+    ends_soon: bool = False
+    """Whether a city is nearly full, so that the game ends soon (article 4.1)."""
 
 
 def advise(question: Question) -> Advice:
@@ -34,8 +41,16 @@ def advise(question: Question) -> Advice:
         case Phase.SPECIAL:
             return Advice(max(choices, key=lambda choice: _value(question, choice)), "take")
         case _:
-            best = max(choices, key=lambda choice: _value(question, choice))
-            return Advice(best, _reason(question, best))
+            return _purchase(question, max(choices, key=lambda choice: _value(question, choice)))
+
+
+def _purchase(question: Question, best: MoveChoice) -> Advice:
+    """Advise a purchase, or a coin, with what else is to be known of it."""
+    nearer = [] if best.card is None else question.nearer(best.card)
+    loses = any(gain.change < 0 for gain in best.gains)
+    ends_soon = any(len(city) >= CITY_SIZE - _NEARLY_FULL for city in question.view.cities)
+    special = next((card for card in question.view.specials if card.id in nearer), None)
+    return Advice(best, _reason(question, best), loses, special, ends_soon)
 
 
 def _discard(question: Question, choices: list[MoveChoice]) -> Advice:

@@ -25,12 +25,22 @@ from happycity_viewer.plies import game_json, game_text, position_json
 from happycity_viewer.templates import game_values
 from happycity_web.background import ANALYSES, analysis_of
 from happycity_web.cache import Kind
+from happycity_web.choices import Gain, control_of, gains_of
 from happycity_web.games import record_of
 from happycity_web.picture import game_picture
 from happycity_web.query import Query, number, number_of
 from happycity_web.render import Page, language_of
 from happycity_web.tournaments import tournament_of
-from happycity_web.watch import Feeds, Ply, end_of, pack, packed_response, plies_in, plies_of
+from happycity_web.watch import (
+    Feeds,
+    Ply,
+    end_of,
+    pack,
+    packed_response,
+    plies_in,
+    plies_of,
+    within_page_time,
+)
 
 PAGE_CALLS = 4
 """What rendering the page of a game costs besides the request, in calls."""
@@ -54,6 +64,24 @@ class MatchQuery(Query):
     """Which seat comes first; None: the first, or the own one."""
     embed: str = ""
     """ "1": without what is around the game."""
+    wait: str = ""
+    """ "1": the answer comes when the analysis is done, and not before."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Try:
+    """A move that a question about a costly decision offers."""
+
+    words: str
+    loss: float
+    """In places, compared with the best move."""
+    on: str
+    """The card or deck of the table that stands for it, as a selector; empty without one."""
+    is_chosen: bool
+    """Whether it was chosen in the game."""
+    coins: int
+    """By how much it changes the coins of the seat."""
+    gains: tuple[Gain, ...]
 
 
 async def match_page(feeds: Feeds, request: Request, query: MatchQuery) -> Page:
@@ -102,9 +130,12 @@ async def analysis_page(feeds: Feeds, request: Request, query: MatchQuery) -> Pa
     record = await record_of(feeds, match_id)
     match, shown = await shown_match(feeds, match_id)
     make = partial(analysis_of, named_record(list(match.bots), record))
-    analysis = await feeds.cache.get(ANALYSES, match_id, make, calls=ANALYSIS_CALLS)
-    texts = language_of(request).texts
+    made = feeds.cache.get(ANALYSES, match_id, make, calls=ANALYSIS_CALLS)
+    analysis = await within_page_time(request, made)
     seat = number_of("seat", str(query.seat or 1), 1, len(match.bots))
+    if analysis is None:
+        return Page("analysis_follows.html", {"match": match_id})
+    texts = language_of(request).texts
 
     def words(move: str, coins: int) -> str:
         return move_in_words(Move.parse(move), coins, match.bots, texts=texts)
@@ -112,9 +143,19 @@ async def analysis_page(feeds: Feeds, request: Request, query: MatchQuery) -> Pa
     questions = []
     for costly in analysis["seats"][seat - 1]["costliest"]:
         step = shown.playback.steps[costly["decision"] - 1]
-        tries = [(words(move.text, coins), costly["losses"][move.text], move) for move, coins in step.options]
+        tries = [
+            Try(
+                words=words(move.text, coins),
+                loss=costly["losses"][move.text],
+                on=control_of(move),
+                is_chosen=move == step.move,
+                coins=coins,
+                gains=gains_of(step.view, move),
+            )
+            for move, coins in step.options
+        ]
         line = [words(entry["move"], entry["coins"]) for entry in costly["line"]]
-        questions.append({**costly, "tries": tries, "chosen": step.move, "line": line})
+        questions.append({**costly, "tries": tries, "line": line})
     values = {
         "match": match_id,
         "analysis": analysis,

@@ -373,7 +373,9 @@ def news(playback: Playback, seat: int, language: Language) -> list[str]:
         if steps[number].move and steps[number].view.seat == seat
     )
     events = [event for step in steps[next(own, -1) + 1 :] for event in step.events]
-    return events_in_words(events, playback.bots, texts=language.texts)
+    names = list(playback.bots)
+    names[seat] = language.texts.gettext("You")
+    return events_in_words(events, names, texts=language.texts)
 
 
 def may_be_guided(plan: TablePlan) -> bool:

@@ -46,7 +46,7 @@ export function drawBoard(board, ply, results) {
   }
   for (const stack of board.querySelectorAll("[data-stack]")) {
     const left = ply.dwellings[stack.dataset.stack];
-    stack.querySelector(".stack b").textContent = left;
+    for (const count of stack.querySelectorAll(".stack b")) count.textContent = left;
     stack.classList.toggle("empty", !left);
   }
   for (const panel of board.querySelectorAll("[data-seat]")) drawSeat(panel, ply, results);

@@ -2,6 +2,7 @@
 
 const MOVE_MILLISECONDS = 450;
 const CHANGE_MILLISECONDS = 900;
+const COUNT_MILLISECONDS = 1200;
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
 
 export const isCalm = () => calm.matches;
@@ -42,4 +43,20 @@ function mark(number) {
   number.animate([{ backgroundColor: style.getPropertyValue("--coin") }, { backgroundColor: "transparent" }], {
     duration: CHANGE_MILLISECONDS,
   });
+}
+
+// Lets the points of a result grow to what they are.
+export function countUp(root) {
+  if (isCalm() || document.hidden) return;
+  for (const number of root.querySelectorAll("[data-count]")) {
+    const written = number.textContent;
+    const total = Number(number.dataset.count);
+    const started = performance.now();
+    const tick = (now) => {
+      const part = Math.min(1, Math.max(0, now - started) / COUNT_MILLISECONDS);
+      number.textContent = part < 1 ? written.replace(/\d[\d\s.,]*\d|\d/, String(Math.round(total * part))) : written;
+      if (part < 1) requestAnimationFrame(tick);
+    };
+    requestAnimationFrame(tick);
+  }
 }

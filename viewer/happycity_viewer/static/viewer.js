@@ -177,7 +177,7 @@ function noteAddress() {
   document.getElementById("link").value = newest.href;
 }
 
-function lookFrom(number) {
+export function lookFrom(number) {
   seat = number;
   const panels = new Map([...board.querySelectorAll("[data-seat]")].map((panel) => [panel.dataset.seat, panel]));
   const ordered = game.bots.map((_, offset) => panels.get(String((seat - 1 + offset) % game.bots.length)));
@@ -206,7 +206,7 @@ export function goTo(ply) {
 }
 
 // Shows in a section what the section of that name on a page of the server holds.
-async function take(section, address) {
+export async function take(section, address) {
   const response = await fetch(address);
   const page = new DOMParser().parseFromString(await response.text(), "text/html");
   section.replaceChildren(...page.getElementById(section.id).childNodes);
@@ -219,19 +219,6 @@ export async function takeResult() {
     show(position);
   } catch {
     // The places stand at the cities.
-  }
-}
-
-// What the moves cost, which the server works out when somebody asks for it.
-async function showAnalysis(address) {
-  const section = document.getElementById("analysis");
-  section.hidden = false;
-  section.textContent = gettext("The game is being analysed, which takes some seconds.");
-  section.scrollIntoView({ block: "nearest" });
-  try {
-    await take(section, address);
-  } catch {
-    section.textContent = gettext("The analysis failed; try again later.");
   }
 }
 
@@ -262,11 +249,10 @@ document.addEventListener("keydown", (event) => {
 });
 
 document.addEventListener("click", (event) => {
-  const link = event.target.closest?.("a[data-look], a[data-step], a[data-ply], a[data-analysis], .move a");
+  const link = event.target.closest?.("a[data-look], a[data-step], a[data-ply], .move a");
   if (!link || event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
   event.preventDefault();
   if (link.dataset.look) lookFrom(Number(link.dataset.look));
-  else if (link.dataset.analysis !== undefined) showAnalysis(link.href);
   else goTo(Number(new URL(link.getAttribute("href"), location.href).searchParams.get("ply")));
   if (link.dataset.ply !== undefined) board.scrollIntoView();
 });

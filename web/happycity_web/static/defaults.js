@@ -1,6 +1,8 @@
-// Keeps in the browser how the last game was set up: the form begins with that, and "Play now" needs no form.
+// Keeps in the browser how the last game was set up: the form begins with that, and "Play now" needs no form. Until a
+// game was played to its end, "Play now" is the guided one.
 
 const KEY = "happycity-new-game";
+const PLAYED_KEY = "happycity-played";
 
 function remembered() {
   try {
@@ -13,7 +15,8 @@ function remembered() {
 
 function remember(form) {
   try {
-    localStorage.setItem(KEY, JSON.stringify(Object.fromEntries(new FormData(form))));
+    const { guide: _guide, seed: _seed, ...fields } = Object.fromEntries(new FormData(form));
+    localStorage.setItem(KEY, JSON.stringify(fields));
   } catch {
     // The browser keeps nothing.
   }
@@ -48,7 +51,14 @@ if (form) {
   form.addEventListener("submit", () => remember(form));
 }
 const button = document.querySelector("[data-play-now]");
-if (button && fields?.name) {
+const hasPlayed = () => {
+  try {
+    return localStorage.getItem(PLAYED_KEY) === "yes";
+  } catch {
+    return false;
+  }
+};
+if (button && fields?.name && hasPlayed()) {
   const bots = [1, 2, 3, 4, 5].map((number) => fields[`seat${number}`]).filter((seat) => seat && !["me", "invite"].includes(seat));
   document.querySelector("[data-defaults]").textContent = [fields.name, ...bots].join(" · ");
   button.addEventListener("click", (event) => {

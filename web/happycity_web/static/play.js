@@ -4,6 +4,7 @@
 
 import { element, field } from "./board.js";
 import { caption, isRunning, showMoves, skip } from "./film.js";
+import { countUp } from "./motion.js";
 import { listen, receiveOthers, showGreeting, showOthers } from "./people.js";
 import { keep, kept, setting } from "./settings.js";
 import { follow } from "./socket.js";
@@ -12,6 +13,7 @@ import { goTo, known, shown } from "./viewer.js";
 import { gettext, ngettext, secondsUntil, timeUntil } from "./words.js";
 
 const GUIDE_SETTING = "happycity-guide"; // the table at which the guide advises
+const PLAYED_SETTING = "happycity-played"; // whether a game was played to its end
 const WARNINGS = [60, 30, 10]; // seconds left at which the clock speaks
 const SETTLED = 300; // milliseconds after which a new decision takes a press, which may be meant for the last one
 
@@ -50,6 +52,12 @@ let isAtMoves = true; // whether the focus is, or was before the table was drawn
 // Whether the last move that is shown is the person's own.
 const isOwnMove = () => field(viewer, "now-seat").classList.contains(`s${board.querySelector(".seat").dataset.seat}`);
 
+function lastMove() {
+  const parts = caption();
+  if (isOwnMove()) parts[1].textContent = gettext("You");
+  return [parts.flatMap((part) => [part, " "])];
+}
+
 function showNews(entries) {
   newsList.replaceChildren(
     ...entries.map((parts) => {
@@ -76,7 +84,8 @@ function showPanel() {
   panel.hidden = !isNewest;
   playing.dataset.asks = message.asks ?? "";
   showOthers();
-  if (message.news.length) showNews(message.news.map((sentence) => [sentence]));
+  // What is told belongs to the position that is shown.
+  showNews(isNewest && message.news.length ? message.news.map((sentence) => [sentence]) : lastMove());
   if (!isNewest) return;
   announce();
   settle();
@@ -96,7 +105,11 @@ function announce() {
   const news = message.end ? "end" : message.decision;
   if (news === null || news === announced) return;
   announced = news;
-  if (message.end) sound("end");
+  if (message.end) {
+    keep(PLAYED_SETTING, "yes");
+    countUp(panel);
+    sound("end");
+  }
   else if (!isOwnMove()) sound("turn");
 }
 
@@ -116,7 +129,7 @@ function showMove() {
   playing.dataset.asks = "";
   panel.replaceChildren(waiting.content.cloneNode(true));
   showOthers();
-  showNews([caption().flatMap((part) => [part, " "])]);
+  showNews(lastMove());
   focusMoves();
 }
 
@@ -125,7 +138,12 @@ function focusMoves() {
   if (isAtMoves && usesKeys) (playing.querySelector('[data-number="1"]') ?? document.getElementById("seat-title"))?.focus({ preventScroll: true });
 }
 
+// Whether the person goes on at once: what was asked stays until then, with what was chosen.
+const goesOn = (received) =>
+  received.decision === null && received.plays && !isRunning() && board.querySelector(".seat").classList.contains("to-move") && playing.querySelector("[data-move]");
+
 function receivePanel(received) {
+  if (goesOn(received)) return;
   message = received;
   document.title = message.decision === null ? title : `● ${gettext("Your turn")} - ${title}`;
   seatBar.hidden = !message.plays;
@@ -200,7 +218,7 @@ function showText(card, button = null) {
   if (!card) return;
   (button?.closest(".can") ?? button)?.classList.add("touched");
   const name = (button ?? card).querySelector(".choice-name, .name").textContent;
-  sheetText.replaceChildren(element("b", "", name), ...(button ? button.querySelector(".choice-effects").cloneNode(true).childNodes : [card.title]));
+  sheetText.replaceChildren(element("b", "", name), ...(button ? button.querySelector(".choice-effects").cloneNode(true).childNodes : [card.querySelector(".effect-text").textContent]));
   sheetButton.hidden = !button;
 }
 
@@ -208,7 +226,7 @@ playing.addEventListener("click", (event) => {
   const slot = event.target.closest(".can, [data-move]");
   const button = slot?.matches("[data-move]") ? slot : slot?.querySelector("[data-move]");
   const isTouch = coarse.matches && event.detail > 0; // a key has no detail
-  if (!button) showText(isTouch ? event.target.closest(".card[title]") : null);
+  if (!button) showText(isTouch ? event.target.closest(".card:has(.effect-text)") : null);
   else if (isTouch && button !== touched) showText(button, button);
   else if (isTouch || event.detail < 2) choose(button); // not the second half of a double click
 });
