@@ -84,7 +84,7 @@ function showPanel() {
   panel.hidden = !isNewest;
   playing.dataset.asks = message.asks ?? "";
   showOthers();
-  // What is told belongs to the position that is shown.
+  // What is shown as news belongs to the position that is shown.
   showNews(isNewest && message.news.length ? message.news.map((sentence) => [sentence]) : lastMove());
   if (!isNewest) return;
   announce();

@@ -96,7 +96,7 @@ function tell(button) {
   slot.classList.toggle("was-chosen", "chosen" in answer.dataset);
 }
 
-// What was tried is told, and what was chosen in the game; the best move then tells why.
+// What was tried is marked, and what was chosen in the game; the best move then says why.
 function answered(answer, button) {
   tell(button);
   const all = [...board.querySelectorAll(".verdict"), ...bar.querySelectorAll(".verdict")];
