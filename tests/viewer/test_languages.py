@@ -20,7 +20,6 @@ from happycity_viewer.templates import HYPHENATED, LONG_WORD, hyphenated
 
 TRANSLATED = [code for code in LANGUAGES if code != "en"]
 FOLDERS = [ROOT / folder for folder in catalogues.SOURCES]
-_SHORT_NAME = 5  # letters; such names are words of sentences too, as House is
 _PLACEHOLDER = re.compile(r"%\(\w+\)s|%%")
 _HOLES = re.compile(r"\{%.*?%\}|\{\{.*?\}\}|\{#.*?#\}", re.DOTALL)
 _ATTRIBUTE = re.compile(r'[\w-]+="[^"]*"')  # in a block that stands inside a tag
@@ -184,7 +183,6 @@ _KEYS = {"Home", "End", "Enter", "Escape"}
 TERMS = list(csv.DictReader((catalogues.TEXTS / "terms.csv").read_text(encoding="utf-8").splitlines()))
 """Words of the game as patterns: where the English text has one, that of another language has its word."""
 _SHORT_NAME = 5  # letters; such names are words of sentences too, as House is
-_PLACEHOLDER = re.compile(r"%\(\w+\)s")
 
 
 def sentences(code: str) -> Iterator[tuple[str, str]]:
