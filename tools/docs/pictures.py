@@ -56,7 +56,7 @@ def sit_down(page: Page, name: str) -> None:
     page.get_by_role("button", name="Start").click()
     for _ in range(7):
         decision = page.locator("#panel [data-decision]").get_attribute("data-decision")
-        page.locator('[data-number="1"]').click()
+        page.locator('.playing:not(.settling) [data-number="1"]').click()
         page.wait_for_selector(f'#panel [data-decision]:not([data-decision="{decision}"])', state="attached")
 
 
