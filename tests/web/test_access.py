@@ -58,7 +58,7 @@ async def test_token_in_a_link_is_kept_in_a_cookie(guarded: Guarded, visitor: ht
     """Without a token a page asks for one; a link with a token lets the browser in from then on."""
     refused = await visitor.get("/")
     assert refused.status_code == 401
-    assert "token create" in refused.text
+    assert "Your token" in refused.text
     entered = await visitor.get(f"/matches/{guarded.running}?ply=0&token={guarded.observer}")
     assert entered.status_code == 200
     assert f"url=/matches/{guarded.running}?ply=0" in entered.text

@@ -57,7 +57,7 @@ class SiteSnapshot:
         """By page, relative to the snapshot."""
         self._waiting = deque(self.files)
         try:
-            self._get("/play")
+            self._get("/access")
         except HTTPError as error:
             if error.code == 401:
                 return
