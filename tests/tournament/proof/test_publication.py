@@ -531,7 +531,8 @@ def test_commands_commit_publish_and_verify(run: Run, tmp_path: Path) -> None:
     assert "commitment " in errors
     assert status == 0
     (folder,) = (tmp_path / "runs").iterdir()
-    assert run("publish", folder, "cup")[0] == 0
+    status, published, _ = run("publish", folder, "cup")
+    assert status == 0
     status, output, _ = run("verify", "cup")
     assert output.splitlines()[-1].startswith("all of it is true: ")
     assert "no hash was compared: --noted HASH" in output
@@ -543,7 +544,7 @@ def test_commands_commit_publish_and_verify(run: Run, tmp_path: Path) -> None:
     assert run("verify", "nothing")[0] == 2
     assert run("publish", folder, "cup")[0] == 2
     for number, address in enumerate(((), (f"{folder}#1",), (folder / "games.sqlite",))):
-        assert run("publish", *address, f"cup{number}")[1] == output
+        assert run("publish", *address, f"cup{number}")[1] == published
     assert run("publish")[2] == "error: FOLDER: it is missing; name the new folder to write\n"
     (folder / "games.sqlite").rename("elsewhere.sqlite")
     assert "no run in runs/ played it" in run("publish", "elsewhere.sqlite", "cup3")[2]
