@@ -31,9 +31,9 @@ from sqlalchemy.engine import URL
 from sqlalchemy.exc import ArgumentError, IntegrityError, NoSuchModuleError, OperationalError, SQLAlchemyError
 from sqlalchemy.schema import CreateTable
 
-from happycity.errors import HappyCityError
 from happycity_runtime.installation import install_command
 from happycity_tournament.storage.claims import Claim, claim, is_claimed
+from happycity_tournament.storage.errors import StoreError
 from happycity_tournament.storage.schema import SCHEMA_VERSION, VERSION_KEY, meta, metadata
 
 _FOREIGN = "belongs to another program; choose an empty database"
@@ -79,18 +79,6 @@ _SWITCH_PAUSE_SECONDS = 0.01
 _POSTGRESQL_PREPARING = 0x4861707070  # the lock while tables are created; any number of our own
 
 
-class StoreError(HappyCityError):
-    """The store can't do what is asked; the text names its URL, without the password, and what to do."""
-
-    def __init__(self, url: str, problem: str, *, for_all: bool = False) -> None:
-        super().__init__(f"database {url} {problem}")
-        self.url = url
-        self.problem = problem
-        """What is wrong, without the URL, which concerns only the operator."""
-        self.for_all = for_all
-        """Whether every other request would fail in the same way, as when the disk is full."""
-
-
 class Database:
     """An open database with this project's tables; it raises StoreError in place of the database's errors."""
 
@@ -131,7 +119,7 @@ class Database:
             with database.writing() as connection:
                 database._prepare(connection)
             if is_file(parsed):
-                database._let_read_while_writing(patience=lock_timeout)
+                database._switch_to_write_ahead_log(patience=lock_timeout)
         except StoreError:
             database.close()
             raise
@@ -263,7 +251,7 @@ class Database:
             raise StoreError(self.url, problem)
         return version is not None
 
-    def _let_read_while_writing(self, *, patience: float) -> None:
+    def _switch_to_write_ahead_log(self, *, patience: float) -> None:
         """Switch a SQLite file to its write-ahead log, for good; it can't be done inside a transaction.
 
         Where two programs are about to do it, SQLite sends one of them away instead of letting it wait.
