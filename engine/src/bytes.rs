@@ -21,7 +21,7 @@ use crate::cards::{card, CARDS};
 use crate::config::{Config, Mode, Scoring, CENTRE_SIZE, CITY_SIZE};
 use crate::error::Error;
 use crate::list::List;
-use crate::position::{Awaited, Phase, Position, DECKS};
+use crate::position::{Awaited, Phase, Position, DECKS, PHASES};
 use crate::view::View;
 
 /// The bytes of a position at most.
@@ -289,16 +289,7 @@ fn each_field<'a>(bytes: &'a [u8], mut read: impl FnMut(u64, Value<'a>) -> Resul
 }
 
 fn phase_of(number: u64) -> Result<Phase, Error> {
-    Ok(match number {
-        1 => Phase::Market,
-        2 => Phase::Discard,
-        3 => Phase::Draw,
-        4 => Phase::Buy,
-        5 => Phase::Special,
-        6 => Phase::Sphinx,
-        7 => Phase::Over,
-        _ => return Err(Error::Malformed("phase")),
-    })
+    PHASES.iter().copied().find(|&phase| phase as u64 == number).ok_or(Error::Malformed("phase"))
 }
 
 struct Writer<'a> {

@@ -174,6 +174,25 @@ impl Cities {
         true
     }
 
+    /// The cities with cards at the end of one of them.
+    pub(crate) fn with_cards(&self, seat: usize, cards: &[u8]) -> Cities {
+        let mut changed = *self;
+        for &number in cards {
+            changed.add(seat, number);
+        }
+        changed
+    }
+
+    /// The cities with another special in the place of that of a city.
+    pub(crate) fn with_special(&self, seat: usize, special: u8) -> Cities {
+        let (mut changed, city) = (*self, self.of(seat));
+        *changed.of_mut(seat) = City { coins: city.coins, ..EMPTY };
+        for (position, &number) in (0..).zip(city.cards.iter()) {
+            changed.add(seat, if city.special_at == Some(position) { special } else { number });
+        }
+        changed
+    }
+
     /// Takes the last card, which is not a special, out of a city.
     pub fn remove_last(&mut self, seat: usize) -> Option<u8> {
         let city = self.of_mut(seat);

@@ -7,49 +7,7 @@ use crate::cards::{card, Card, CardKind, Colour};
 use crate::cities::{BySeat, Cities};
 use crate::config::MAX_PLAYERS;
 
-/// What a special does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Effect {
-    /// Nothing but printed values.
-    None,
-    CopyNeighbourSamePosition,
-    CoinWhenNeighbourSpends4,
-    CoinsNowPerCard,
-    Discount3Blue,
-    Discount3Green,
-    Discount3Orange,
-    CopyPreviousCard,
-    Income3PerPurple,
-    CoinsNowTwiceIncomeLosePointsIncome,
-    HeartsIfSmallCity,
-    ReplaceLastCard,
-    CentreCostsDeckMinimum,
-    Income3IfStrictlyLowestIncome,
-    CopyOpponentSpecialOrBox,
-    Steal1FromRichestAfterIncome,
-    Hearts321MostBlue,
-    NextCardFree,
-    EveryPlayerGains1Now,
-    Income2IfFewestYellow,
-    InhabitantPerOrangeOfLeftNeighbour,
-    BuyingNothingGains8,
-    AdjacentSameColour,
-    InhabitantPerBlueOfOneNeighbour,
-    Income1PerBlue,
-    HeartPerGreen,
-    Hearts3IfIncomeBelowNeighboursElse1,
-    OpponentIncomeNextTwoPhases,
-    Income1PerHeartInhabitantPair,
-    Income2PerGreen,
-    Hearts3IfStrictlyMostGreenElse1,
-    HeartPerYellowOfOneNeighbour,
-    Gain2BeforeIncomeIfAnyCoin,
-    Hearts3IfNextTwoShareColourElse1,
-    Income1PerColourBefore,
-    Hearts3IfNoOrange,
-    DoublePointsBelow30,
-    Inhabitants4IfNoGreen,
-}
+pub use crate::tables::Effect;
 
 /// What uses up one application of an effect that applies a limited number of times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -293,9 +251,11 @@ fn only(seat: usize, coins: i32) -> BySeat {
     gains
 }
 
-/// The card before the special.
+/// The card before the special. It is the last one, as in Python, of a city that begins with the special, which
+/// estimates ask about before the first market is drafted.
 fn previous(cities: &Cities, owner: usize, position: usize) -> &'static Card {
-    card(position.checked_sub(1).and_then(|at| cities.of(owner).cards.get(at)).copied().unwrap_or(0))
+    let cards = &cities.of(owner).cards;
+    card(position.checked_sub(1).map_or(cards.last(), |at| cards.get(at)).copied().unwrap_or(0))
 }
 
 /// One of three amounts: the owner has strictly the most cards of a colour, ties for the most, or has fewer.

@@ -1,11 +1,12 @@
 //! A short list without allocation.
 
-use core::fmt;
+use core::mem::replace;
 use core::ops::{Deref, DerefMut};
 
 /// Up to `N` bytes, which are cards or moves. It is read as a slice.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct List<const N: usize> {
+    /// The bytes after the last item are 0, so that equal lists are equal bytes.
     items: [u8; N],
     len: u8,
 }
@@ -28,7 +29,7 @@ impl<const N: usize> List<N> {
 
     /// Takes the last item.
     pub fn pop(&mut self) -> Option<u8> {
-        let last = self.last().copied()?;
+        let last = replace(self.last_mut()?, 0);
         self.len -= 1;
         Some(last)
     }
@@ -40,8 +41,7 @@ impl<const N: usize> List<N> {
             None => return false,
         };
         self[place..].rotate_left(1);
-        self.len -= 1;
-        true
+        self.pop().is_some()
     }
 
     /// Adds an item before the first larger one of a sorted list.
@@ -76,19 +76,5 @@ impl<const N: usize> Deref for List<N> {
 impl<const N: usize> DerefMut for List<N> {
     fn deref_mut(&mut self) -> &mut [u8] {
         &mut self.items[..self.len as usize]
-    }
-}
-
-impl<const N: usize> PartialEq for List<N> {
-    fn eq(&self, other: &Self) -> bool {
-        **self == **other
-    }
-}
-
-impl<const N: usize> Eq for List<N> {}
-
-impl<const N: usize> fmt::Debug for List<N> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        (**self).fmt(formatter)
     }
 }

@@ -1,18 +1,18 @@
 //! The rules engine: a game of Happy City from the deal to the outcome (chapters 2 to 5).
 
+use core::fmt::Write;
 use core::iter::once;
 use core::mem::replace;
 
-use crate::cards::{card, specials_of, CardKind, COLOURS, DWELLINGS, FIRST_DWELLING, HAPPY_MARKET};
+use crate::cards::{card, deck_cards, specials_of, CardKind, COLOURS, DWELLINGS, FIRST_DWELLING, HAPPY_MARKET};
 use crate::cities::{BySeat, Cities, Score};
 use crate::config::{Config, Mode, CENTRE_SIZE, CITY_SIZE, LAST_ROUND, MAX_PLAYERS};
-use crate::deal::Deal;
 use crate::effects::Occasion;
 use crate::error::Error;
 use crate::list::List;
 use crate::moves::{Move, MoveKind};
-use crate::random::Random;
-use crate::reshuffles::Reshuffles;
+use crate::random::{PythonRandom, Random};
+use crate::reshuffles::{Reshuffles, Text};
 
 /// Building decks.
 pub const DECKS: usize = 3;
@@ -37,6 +37,10 @@ pub enum Phase {
     /// No decision waits: the game has an outcome.
     Over = 7,
 }
+
+/// All steps, in the contract's order.
+pub const PHASES: [Phase; 7] =
+    [Phase::Market, Phase::Discard, Phase::Draw, Phase::Buy, Phase::Special, Phase::Sphinx, Phase::Over];
 
 /// What an open position awaits a card of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,15 +93,24 @@ pub struct Outcome {
 }
 
 impl Position {
-    /// Sets the table (chapter 2) and plays up to the first decision.
-    pub fn new(deal: &Deal) -> Position {
-        let players = deal.config.players();
-        let mut position = Position::empty(deal.config);
-        position.specials = deal.specials;
-        position.decks = deal.decks;
-        position.reshuffles = Reshuffles::by_contract(deal.seed);
-        if deal.config.mode == Mode::Expert {
-            position.box_top = deal.box_top;
+    /// Deals as the arena does from a seed (chapter 2, article 5.4), and plays up to the first decision.
+    pub fn deal(config: Config, seed: u64) -> Position {
+        let players = config.players();
+        let mut position = Position::empty(config);
+        let mut text = Text::default();
+        let _ = write!(text, "happycity deal {}", seed); // there is room for it
+        let mut random = PythonRandom::of_text(text.as_bytes());
+        for (number, deck) in (1..).zip(position.decks.iter_mut()) {
+            *deck = deck_cards(number).collect();
+            random.shuffle(deck);
+            deck.reverse();
+        }
+        let mut set: List<MAX_SET> = specials_of(config.mode).collect();
+        random.shuffle(&mut set);
+        position.specials = set.iter().copied().take(players + 2).collect();
+        position.reshuffles = Reshuffles::by_contract(seed);
+        if config.mode == Mode::Expert {
+            position.box_top = set[players + 2];
             position.seat = players as u8 - 1;
             position.market_step();
         } else {

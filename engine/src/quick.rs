@@ -64,6 +64,17 @@ impl Position {
         self.outcome().ok_or(Error::Awaiting)
     }
 
+    /// Plays by the quick policy up to the turn of a seat in another round than `played`, or to the end.
+    ///
+    /// # Errors
+    /// `Error::Awaiting`: the position is an open one.
+    pub fn play_round(&mut self, seat: u8, played: u8) -> Result<(), Error> {
+        while self.phase != Phase::Over && (self.seat != seat || self.round == played) {
+            self.apply(self.quick_move(&[false; MAX_PLAYERS]).ok_or(Error::Awaiting)?)?;
+        }
+        Ok(())
+    }
+
     /// Plays to the end by uniformly random moves.
     ///
     /// # Errors
@@ -193,15 +204,24 @@ impl Position {
     }
 }
 
-/// What a special adds to a city.
-struct Value {
-    income: f64,
-    inhabitants: f64,
-    hearts: f64,
+/// What a city has, or what a special adds to it.
+pub(crate) struct Value {
+    pub income: f64,
+    pub inhabitants: f64,
+    pub hearts: f64,
     /// Coins, once.
-    coins: f64,
+    pub coins: f64,
     /// Positions of the city that it uses up.
-    positions: i32,
+    pub positions: i32,
+}
+
+impl Value {
+    /// The printed values of a card.
+    pub fn printed(number: u8) -> Value {
+        let card = card(number);
+        let (income, inhabitants, hearts) = (card.income.into(), card.inhabitants.into(), card.hearts.into());
+        Value { income, inhabitants, hearts, coins: 0.0, positions: 1 }
+    }
 }
 
 /// Estimates what a special adds to a city: what its effect gives now, and coins as they usually are.
@@ -226,26 +246,15 @@ fn estimate(cities: &Cities, seat: usize, number: u8) -> Value {
     }
 }
 
-fn changes_points(effect: Effect) -> bool {
+pub(crate) fn changes_points(effect: Effect) -> bool {
     matches!(effect, Effect::CoinsNowTwiceIncomeLosePointsIncome | Effect::DoublePointsBelow30)
 }
 
 /// Rounds a number that fits an i32 to the nearest whole one, and halves to the even one, as Python does.
-fn round_half_even(number: f64) -> i32 {
-    let whole = number as i32; // towards 0
-    let rest = number - f64::from(whole);
-    let rest = if rest < 0.0 { -rest } else { rest };
-    let up = rest > 0.5 || (rest == 0.5 && whole % 2 != 0);
-    whole
-        + if up {
-            if number < 0.0 {
-                -1
-            } else {
-                1
-            }
-        } else {
-            0
-        }
+pub(crate) fn round_half_even(number: f64) -> i32 {
+    // Numbers of this size have no fraction: the sum is rounded to one of them.
+    const NO_FRACTION: f64 = (3u64 << 51) as f64;
+    (number + NO_FRACTION - NO_FRACTION) as i32
 }
 
 /// The outlooks of a table's cities by their free positions.
@@ -261,15 +270,7 @@ impl Outlooks {
 
     /// The outlook of a city with this number of free positions.
     fn after(&self, free: i32) -> Outlook {
-        let free = f64::from(free);
-        let turns = self.turns.min(free * STRETCH);
-        let buys = turns.min(free).max(0.0);
-        Outlook {
-            turns: turns * INCOME,
-            buys: buys * SYMBOLS_AT_MOST,
-            half: buys * HALF_PRICE,
-            product: self.scoring == Scoring::Product,
-        }
+        Outlook::new(self.scoring, free, self.turns)
     }
 }
 
@@ -280,12 +281,12 @@ const HALF_PRICE: f64 = 3.5;
 /// What an inhabitant costs to come by, measured in hearts.
 const INHABITANT: f64 = 0.96;
 /// Turns an owner takes to fill one free position: below 1, as a special takes no turn.
-const STRETCH: f64 = 0.73;
+pub(crate) const STRETCH: f64 = 0.73;
 /// Share of the income still to come that will be spent well.
 const INCOME: f64 = 0.98;
 
 /// The turns and free positions a city has left: they say what its coins may still become.
-struct Outlook {
+pub(crate) struct Outlook {
     turns: f64,
     buys: f64,
     half: f64,
@@ -293,6 +294,23 @@ struct Outlook {
 }
 
 impl Outlook {
+    pub fn new(scoring: Scoring, free: i32, turns: f64) -> Outlook {
+        let free = f64::from(free);
+        let turns = turns.min(free * STRETCH);
+        let buys = turns.min(free).max(0.0);
+        Outlook {
+            turns: turns * INCOME,
+            buys: buys * SYMBOLS_AT_MOST,
+            half: buys * HALF_PRICE,
+            product: scoring == Scoring::Product,
+        }
+    }
+
+    /// Estimates the points at the end of a city with these sums.
+    pub fn of(&self, sums: &Value) -> f64 {
+        self.points(sums.coins, sums.income, sums.inhabitants, sums.hearts)
+    }
+
     /// Estimates the points at the end of a city with these coins and totals.
     ///
     /// The money still to come is spread over the purchases still to come; a purchase brings the more symbols the more

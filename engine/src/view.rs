@@ -6,9 +6,8 @@ use crate::config::{Mode, CITY_SIZE, LAST_ROUND};
 use crate::effects::Effect;
 use crate::error::Error;
 use crate::list::List;
-use crate::position::{Awaited, Phase, Position, DECKS, DECK_SIZE};
+use crate::position::{Phase, Position, DECKS, DECK_SIZE};
 use crate::random::Random;
-use crate::reshuffles::Reshuffles;
 
 /// The public state of a game at a decision, complete enough to go on playing from it.
 #[derive(Clone, Copy, Debug)]
@@ -131,17 +130,9 @@ impl Position {
     /// What any seat may know (chapter 7).
     pub fn view(&self) -> View {
         let sizes = |lists: &[List<DECK_SIZE>; DECKS]| [lists[0].len(), lists[1].len(), lists[2].len()];
-        let seen = Position {
-            awaited: Awaited::Nothing,
-            open: false,
-            decks: [List::EMPTY; DECKS],
-            piles: [List::EMPTY; DECKS],
-            box_top: 0,
-            sphinx_copy: 0,
-            reshuffles: Reshuffles::fast(0),
-            legal: List::EMPTY,
-            ..*self
-        };
+        let Position { cities, centre, specials, dwellings, round, seat, phase, .. } = *self;
+        let empty = Position::empty(self.config());
+        let seen = Position { cities, centre, specials, dwellings, round, seat, phase, ..empty };
         View { seen, decks: sizes(&self.decks), discards: sizes(&self.piles) }
     }
 }

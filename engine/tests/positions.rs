@@ -1,8 +1,7 @@
 //! Games and inputs that no other test has: nothing panics, and what is accepted can be played.
 
 use happycity_engine::{
-    Awaited, Config, Deal, Error, FastRandom, Mode, Move, Position, Random, Scoring, View, Worlds, MAX_BYTES,
-    MOVE_COUNT,
+    Awaited, Config, Error, FastRandom, Mode, Move, Position, Random, Scoring, View, Worlds, MAX_BYTES, MOVE_COUNT,
 };
 
 fn configs() -> impl Iterator<Item = Config> {
@@ -30,7 +29,7 @@ fn positions(games: u64) -> impl Iterator<Item = Position> {
     configs().flat_map(move |config| {
         (0..games).flat_map(move |seed| {
             let mut random = FastRandom::new(seed);
-            let mut next = Some(Position::new(&Deal::shuffle(config, seed)));
+            let mut next = Some(Position::deal(config, seed));
             core::iter::from_fn(move || {
                 let position = next?;
                 next = random_move(&position, &mut random).map(|chosen| {
@@ -77,7 +76,7 @@ fn bytes_round_trip() {
 fn open_games() {
     for (seed, config) in (0..).zip(configs()) {
         let mut random = FastRandom::new(seed);
-        let mut position = Position::new(&Deal::shuffle(config, seed)).opened();
+        let mut position = Position::deal(config, seed).opened();
         while position.outcome().is_none() {
             let cards = position.awaited_cards();
             if position.awaited == Awaited::Nothing {

@@ -106,7 +106,7 @@ def test_refused(engine: ModuleType) -> None:
 
 def test_card_table() -> None:
     """The engine's cards are those of the rules' tables."""
-    subprocess.run([sys.executable, "engine/make_cards.py", "--check"], cwd=ROOT, check=True)
+    subprocess.run([sys.executable, "engine/make_tables.py", "--check"], cwd=ROOT, check=True)
 
 
 @pytest.mark.skipif(not shutil.which("cargo-clippy"), reason="there is no clippy")

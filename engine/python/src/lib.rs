@@ -1,10 +1,12 @@
 //! The Python package `happycity_engine`; `happycity_engine.pyi` documents it.
 
+use core::cell::Cell;
+
 use engine::{
-    row_size, success, Config, Deal, Error, Fast, FastRandom, Mode, Move, Outcome, Scoring, View, DECKS, MAX_BYTES,
-    MAX_PLAYERS, MOVE_COUNT,
+    row_size, success, Config, Error, Fast, FastRandom, Mode, Move, Outcome, Position as EnginePosition, Random,
+    Reshuffles, Scoring, View, Worlds as EngineWorlds, MAX_BYTES, MAX_PLAYERS, MOVE_COUNT,
 };
-use engine::{Position as EnginePosition, PythonRandom, Worlds as EngineWorlds};
+use pyo3::buffer::{Element, PyBuffer};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
@@ -31,28 +33,50 @@ fn fast_of(mask: u8) -> Fast {
     core::array::from_fn(|seat| mask >> seat & 1 == 1)
 }
 
+/// By seat: points, coins, inhabitants, hearts and ranks, as in `happycity.Outcome`.
+fn by_seat<'py>(py: Python<'py>, outcome: &Outcome, players: usize) -> PyResult<Bound<'py, PyTuple>> {
+    let scores = &outcome.scores[..players];
+    let columns = [
+        PyTuple::new(py, scores.iter().map(|score| score.points))?,
+        PyTuple::new(py, scores.iter().map(|score| score.coins))?,
+        PyTuple::new(py, scores.iter().map(|score| score.inhabitants))?,
+        PyTuple::new(py, scores.iter().map(|score| score.hearts))?,
+        PyTuple::new(py, &outcome.ranks[..players])?,
+    ];
+    PyTuple::new(py, columns)
+}
+
+/// Python's `random.Random`, or what raised an error.
+struct Generator<'a, 'py>(&'a Bound<'py, PyAny>, PyResult<()>);
+
+impl<'py> Generator<'_, 'py> {
+    fn or<T: Default>(&mut self, drawn: PyResult<T>) -> T {
+        drawn.unwrap_or_else(|error| {
+            self.1 = Err(error);
+            T::default()
+        })
+    }
+}
+
+impl Random for Generator<'_, '_> {
+    fn uniform(&mut self) -> f64 {
+        let drawn = self.0.call_method0("random").and_then(|number| number.extract::<f64>());
+        self.or(drawn).clamp(0.0, 1.0 - f64::EPSILON)
+    }
+
+    fn seed(&mut self) -> u64 {
+        let drawn = self.0.call_method1("randint", (0, u64::MAX)).and_then(|number| number.extract());
+        self.or(drawn)
+    }
+
+    fn reshuffles(&mut self) -> Reshuffles {
+        Reshuffles::by_contract(self.seed())
+    }
+}
+
 #[pyclass(module = "happycity_engine")]
 struct Position {
     engine: EnginePosition,
-}
-
-impl Position {
-    /// By seat: points, coins, inhabitants, hearts and ranks, as in `happycity.Outcome`.
-    fn outcome_tuple<'py>(&self, py: Python<'py>, outcome: &Outcome) -> PyResult<Bound<'py, PyTuple>> {
-        let players = self.engine.config().players();
-        let scores = &outcome.scores[..players];
-        let by_seat = |value: &dyn Fn(usize) -> i32| PyTuple::new(py, (0..players).map(value));
-        PyTuple::new(
-            py,
-            [
-                by_seat(&|seat| scores[seat].points)?,
-                by_seat(&|seat| scores[seat].coins)?,
-                by_seat(&|seat| scores[seat].inhabitants)?,
-                by_seat(&|seat| scores[seat].hearts)?,
-                by_seat(&|seat| outcome.ranks[seat].into())?,
-            ],
-        )
-    }
 }
 
 #[pymethods]
@@ -60,22 +84,7 @@ impl Position {
     #[staticmethod]
     #[pyo3(signature = (config, *, seed))]
     fn deal(config: &Bound<'_, PyAny>, seed: u64) -> PyResult<Position> {
-        Ok(Position { engine: EnginePosition::new(&Deal::shuffle(config_of(config)?, seed)) })
-    }
-
-    #[staticmethod]
-    fn of_deal(deal: &Bound<'_, PyAny>) -> PyResult<Position> {
-        let cards = |cards: Bound<'_, PyAny>| {
-            cards.try_iter()?.map(|card| card?.getattr("number")?.extract()).collect::<PyResult<Vec<u8>>>()
-        };
-        let decks = deal.getattr("decks")?.try_iter()?.map(|deck| cards(deck?)).collect::<PyResult<Vec<_>>>()?;
-        let [first, second, third]: [Vec<u8>; DECKS] =
-            decks.try_into().map_err(|_| refused(Error::Impossible("decks")))?;
-        let specials = [&cards(deal.getattr("specials")?)?[..], &cards(deal.getattr("box")?)?[..]];
-        let config = config_of(&deal.getattr("config")?)?;
-        let seed = deal.getattr("seed")?.extract()?;
-        let deal = Deal::new(config, seed, [&first, &second, &third], specials).map_err(refused)?;
-        Ok(Position { engine: EnginePosition::new(&deal) })
+        Ok(Position { engine: EnginePosition::deal(config_of(config)?, seed) })
     }
 
     #[staticmethod]
@@ -124,16 +133,16 @@ impl Position {
 
     #[getter]
     fn incomes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        PyTuple::new(py, self.engine.cities.incomes()[..self.players()].iter())
+        PyTuple::new(py, &self.engine.cities.incomes()[..self.players()])
     }
 
     #[getter]
     fn outcome<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyTuple>>> {
-        self.engine.outcome().map(|outcome| self.outcome_tuple(py, &outcome)).transpose()
+        self.engine.outcome().map(|outcome| by_seat(py, &outcome, self.players())).transpose()
     }
 
     fn score<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        self.outcome_tuple(py, &self.engine.score())
+        by_seat(py, &self.engine.score(), self.players())
     }
 
     fn apply(&mut self, number: usize) -> PyResult<()> {
@@ -171,11 +180,24 @@ impl Position {
         Ok(success(&outcome, self.players(), self.engine.seat.into()))
     }
 
+    fn next_turn(&self, number: usize) -> PyResult<Position> {
+        let mut engine = self.engine;
+        engine
+            .apply(move_of(number)?)
+            .and_then(|_| engine.play_round(self.engine.seat, self.engine.round))
+            .map_err(refused)?;
+        Ok(Position { engine })
+    }
+
     #[pyo3(signature = (*, seed))]
     fn random_playout<'py>(&self, py: Python<'py>, seed: u64) -> PyResult<Bound<'py, PyTuple>> {
         let mut engine = self.engine;
         let outcome = engine.play_out_randomly(&mut FastRandom::new(seed)).map_err(refused)?;
-        self.outcome_tuple(py, &outcome)
+        by_seat(py, &outcome, self.players())
+    }
+
+    fn features(&self) -> Vec<Vec<f64>> {
+        (0..self.players()).map(|seat| self.engine.features(seat).to_vec()).collect()
     }
 
     fn observation<'py>(&self, py: Python<'py>, seat: usize) -> PyResult<Bound<'py, PyBytes>> {
@@ -217,10 +239,93 @@ impl Worlds {
         Position { engine: self.engine.sample(&mut FastRandom::new(seed)) }
     }
 
-    #[pyo3(signature = (text, count))]
-    fn sample_as_python(&self, text: &str, count: usize) -> Vec<Position> {
-        let mut random = PythonRandom::of_text(text.as_bytes());
-        (0..count).map(|_| Position { engine: self.engine.sample(&mut random) }).collect()
+    fn sample_as_python(&self, rng: &Bound<'_, PyAny>) -> PyResult<Position> {
+        let mut generator = Generator(rng, Ok(()));
+        let engine = self.engine.sample(&mut generator);
+        generator.1.map(|_| Position { engine })
+    }
+}
+
+/// Games in step; their rows are written into buffers of the caller.
+#[pyclass(module = "happycity_engine")]
+struct Games {
+    config: Config,
+    games: Vec<(EnginePosition, Vec<u8>)>,
+    observations: PyBuffer<f32>,
+    masks: PyBuffer<u8>,
+    seats: PyBuffer<u8>,
+}
+
+/// The part of a buffer that belongs to a row.
+fn row_of<'a, T: Element>(py: Python<'a>, buffer: &'a PyBuffer<T>, row: usize, size: usize) -> PyResult<&'a [Cell<T>]> {
+    let cells = buffer.as_mut_slice(py).and_then(|cells| cells.get(row * size..(row + 1) * size));
+    cells.ok_or_else(|| PyValueError::new_err("a buffer is too short, or read only"))
+}
+
+fn fill<T: Copy>(cells: &[Cell<T>], values: &[T]) {
+    cells.iter().zip(values).for_each(|(cell, value)| cell.set(*value));
+}
+
+impl Games {
+    fn write(&self, py: Python<'_>, row: usize) -> PyResult<()> {
+        let position = &self.games[row].0;
+        let (mut observation, mut mask) = (vec![0.0; row_size(self.config.players())], [0; MOVE_COUNT]);
+        position.observe(position.seat.into(), &mut observation);
+        position.mask(&mut mask);
+        fill(row_of(py, &self.observations, row, observation.len())?, &observation);
+        fill(row_of(py, &self.masks, row, MOVE_COUNT)?, &mask);
+        fill(row_of(py, &self.seats, row, 1)?, &[position.seat]);
+        Ok(())
+    }
+
+    fn game(&self, row: usize) -> PyResult<&(EnginePosition, Vec<u8>)> {
+        self.games.get(row).ok_or_else(|| PyValueError::new_err("there is no such row"))
+    }
+}
+
+#[pymethods]
+impl Games {
+    #[new]
+    fn new(
+        config: &Bound<'_, PyAny>,
+        observations: PyBuffer<f32>,
+        masks: PyBuffer<u8>,
+        seats: PyBuffer<u8>,
+    ) -> PyResult<Games> {
+        Ok(Games { config: config_of(config)?, games: Vec::new(), observations, masks, seats })
+    }
+
+    fn deal(&mut self, py: Python<'_>, row: usize, seed: u64) -> PyResult<()> {
+        let game = (EnginePosition::deal(self.config, seed), Vec::new());
+        match self.games.get_mut(row) {
+            Some(place) => *place = game,
+            None => self.games.push(game), // the next row
+        }
+        self.write(py, row.min(self.games.len() - 1))
+    }
+
+    fn play(&mut self, py: Python<'_>, actions: Vec<usize>, rows: Vec<usize>) -> PyResult<Vec<usize>> {
+        let mut ended = Vec::new();
+        for (&action, &row) in actions.iter().zip(&rows) {
+            self.game(row)?;
+            let (position, played) = &mut self.games[row];
+            position.apply(move_of(action)?).map_err(refused)?;
+            played.push(action as u8);
+            if position.outcome().is_some() {
+                ended.push(row);
+            } else {
+                self.write(py, row)?;
+            }
+        }
+        Ok(ended)
+    }
+
+    fn actions<'py>(&self, py: Python<'py>, row: usize) -> PyResult<Bound<'py, PyBytes>> {
+        Ok(PyBytes::new(py, &self.game(row)?.1))
+    }
+
+    fn position(&self, row: usize) -> PyResult<Position> {
+        Ok(Position { engine: self.game(row)?.0 })
     }
 }
 
@@ -228,5 +333,6 @@ impl Worlds {
 fn happycity_engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<Position>()?;
-    module.add_class::<Worlds>()
+    module.add_class::<Worlds>()?;
+    module.add_class::<Games>()
 }
