@@ -63,10 +63,6 @@ class Position:
         """The moves in the contract's order; none at the end, and while a card is awaited."""
 
     @property
-    def incomes(self) -> _Seats:
-        """What each seat would gain in an income phase held now."""
-
-    @property
     def outcome(self) -> _Outcome | None:
         """How the game ended, once it is over."""
 
@@ -78,9 +74,6 @@ class Position:
 
     def opened(self) -> Position:
         """Return the same position without hidden orders: at each draw it awaits a card."""
-
-    def closed(self, *, seed: int) -> Position:
-        """Return the same position with every hidden order drawn at random; discarded cards stay."""
 
     @property
     def awaited(self) -> _Seats:
@@ -113,8 +106,6 @@ class Position:
     def observation(self, seat: int) -> bytes:
         """Return the position as a seat sees it: 32-bit floats as in `happycity_envs.selfplay`."""
 
-    def mask(self) -> bytes:
-        """Return a byte for each move of the game: 1 if it is legal, or else 0."""
 
 class Worlds:
     """Samples positions that look like a view: what is hidden is drawn at random."""
@@ -139,7 +130,7 @@ class Games:
     byte for each move of the game (1 if it is legal, or else 0), and that seat.
     """
 
-    def __new__(cls, config: _Config, observations: object, masks: object, seats: object) -> Games: ...
+    def __new__(cls, config: _Config, rows: object, masks: object, seats: object) -> Games: ...
     def deal(self, row: int, seed: int) -> None:
         """Start a game in a row; rows are begun in their order."""
 

@@ -88,7 +88,7 @@ pub struct Cities {
     pub config: Config,
     seats: [City; MAX_PLAYERS],
     /// Whether any special does anything; as long as none does, incomes are the printed ones.
-    effects: bool,
+    pub effects: bool,
 }
 
 impl Cities {
@@ -108,11 +108,6 @@ impl Cities {
     /// All cities, by seat.
     pub fn all(&self) -> &[City] {
         &self.seats[..self.config.players()]
-    }
-
-    /// Whether any special does anything.
-    pub fn have_effects(&self) -> bool {
-        self.effects
     }
 
     /// How many cards the city with the most of them has.

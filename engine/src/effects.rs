@@ -57,10 +57,9 @@ impl Effect {
 
     /// The coins that the owner takes when buying nothing (article 3.6).
     pub fn coin_gain(self) -> i32 {
-        if self == Effect::BuyingNothingGains8 {
-            8
-        } else {
-            1
+        match self {
+            Effect::BuyingNothingGains8 => 8,
+            _ => 1,
         }
     }
 
@@ -94,11 +93,7 @@ impl Effect {
             Effect::Income2IfFewestYellow => {
                 let own = count(Colour::Yellow);
                 let mut others = cities.config.opponents(owner);
-                if others.all(|other| cities.count(other, Colour::Yellow) >= own) {
-                    2
-                } else {
-                    0
-                }
+                2 * i32::from(others.all(|other| cities.count(other, Colour::Yellow) >= own))
             }
             Effect::Income1PerBlue => count(Colour::Blue),
             Effect::Income1PerHeartInhabitantPair => {
@@ -118,21 +113,13 @@ impl Effect {
     /// The same for an effect that compares incomes: it gets every seat's income without late ones.
     pub fn late_income(self, cities: &Cities, owner: usize, incomes: &BySeat) -> i32 {
         let lowest = || cities.config.opponents(owner).all(|other| incomes[owner] < incomes[other]);
-        if self == Effect::Income3IfStrictlyLowestIncome && lowest() {
-            3
-        } else {
-            0
-        }
+        3 * i32::from(self == Effect::Income3IfStrictlyLowestIncome && lowest())
     }
 
     /// Coins that the owner gains at the start of every income phase (6.1).
     pub fn before_income(self, cities: &Cities, owner: usize) -> i32 {
         let pays = self == Effect::Gain2BeforeIncomeIfAnyCoin && cities.of(owner).coins != 0;
-        if pays {
-            2
-        } else {
-            0
-        }
+        2 * i32::from(pays)
     }
 
     /// Coins that the owner gains along with the incomes, but not part of the owner's income.

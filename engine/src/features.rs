@@ -44,9 +44,7 @@ impl Position {
         let mut shift = 0.0;
         if city.effect != Effect::None {
             let (value, rule) = owned(cities, seat, turns, free, &self.specials);
-            sums.income = f64::from(city.printed_income) + value.income;
-            sums.inhabitants += value.inhabitants;
-            sums.hearts += value.hearts;
+            sums = Value { income: city.printed_income.into(), ..sums }.plus(&Value { coins: 0.0, ..value });
             let worth = Outlook::new(config.scoring, free, turns).of(&sums);
             shift = rule.map_or(0.0, |table| final_points(&table, seat, worth) - worth);
             coins += value.coins - price_of_buying(city);
@@ -57,29 +55,20 @@ impl Position {
             self.promised(seat, &sums, turns, free)
         };
         let rivals = || config.opponents(seat).map(|rival| free_of(cities.of(rival)));
-        let head = [
-            config.players() as f64,
-            one_if(config.mode == Mode::Expert),
-            one_if(config.scoring == Scoring::Sum),
-            self.round.into(),
-            seat as f64,
-            one_if(moved),
-            coins,
-            sums.income,
-            sums.inhabitants,
-            sums.hearts,
-            free.into(),
-            one_if(city.special_at.is_some()),
-            turns,
-            rivals().min().unwrap_or(0).into(),
-            f64::from(rivals().sum::<i32>()) / (config.players() - 1) as f64,
-        ];
+        let (expert, sum) = (config.mode == Mode::Expert, config.scoring == Scoring::Sum);
+        let table =
+            [config.players() as f64, one_if(expert), one_if(sum), self.round.into(), seat as f64, one_if(moved)];
+        let has_special = one_if(city.special_at.is_some());
+        let own = [coins, sums.income, sums.inhabitants, sums.hearts, free.into(), has_special, turns];
+        let fastest = rivals().min().unwrap_or(0).into();
+        let mean = f64::from(rivals().sum::<i32>()) / (config.players() - 1) as f64;
         let colours = city.colours.counts().map(f64::from);
         let dwellings: [f64; DWELLINGS] = core::array::from_fn(|dwelling| {
             one_if(self.dwellings[dwelling] > 0 && !city.owns(FIRST_DWELLING + dwelling as u8))
         });
-        let parts: [&[f64]; 7] =
-            [&head, &promised.gains, &colours, &[shift], &dwellings, &promised.goals[0], &promised.goals[1]];
+        let [first, second] = &promised.goals;
+        let parts: [&[f64]; 9] =
+            [&table, &own, &[fastest, mean], &promised.gains, &colours, &[shift], &dwellings, first, second];
         let mut row = [0.0; FEATURES];
         row.iter_mut().zip(parts.iter().flat_map(|part| part.iter())).for_each(|(place, number)| *place = *number);
         row
@@ -112,13 +101,7 @@ impl Position {
                 continue;
             }
             let (value, rule) = taken(cities, seat, special, turns, free - 1, &self.specials);
-            let worth = later.of(&Value {
-                income: sums.income + value.income,
-                inhabitants: sums.inhabitants + value.inhabitants,
-                hearts: sums.hearts + value.hearts,
-                coins: sums.coins + value.coins,
-                positions: 1,
-            });
+            let worth = later.of(&sums.plus(&value));
             let gain = rule.map_or(worth, |table| final_points(&table, seat, worth)) - now;
             if gain > 0.0 && missing <= FARTHEST {
                 let able = rivals().filter(|city| free_of(city) > 0 && city.special_at.is_none());
@@ -187,14 +170,8 @@ fn taken(cities: &Cities, seat: usize, special: u8, turns: f64, free: i32, speci
     let having = cities.with_cards(seat, &[special]);
     let (extra, rule) = owned(&having, seat, turns, free, specials);
     let at_once = margin((0..cities.config.players()).zip(effect.taken(&having, seat)), cities, seat);
-    let value = Value {
-        income: printed.income + extra.income,
-        inhabitants: printed.inhabitants + extra.inhabitants,
-        hearts: printed.hearts + extra.hearts,
-        coins: extra.coins + at_once,
-        positions: 1,
-    };
-    (value, rule)
+    let value = printed.plus(&extra);
+    (Value { coins: extra.coins + at_once, ..value }, rule)
 }
 
 /// What the effect of a city's special adds to the printed values from now on.
@@ -265,12 +242,13 @@ fn preferred_cards(table: &Cities, seat: usize) -> List<{ USUAL_CARDS.len() }> {
     let gains = TWO_PER_COLOUR.map(|cards| sum(&table.with_cards(seat, &cards[..room])) - sum(table));
     let colour = |number: u8| card(number).colour.map_or(0, |colour| colour as usize - 1);
     let gain = |number: u8| gains[colour(number)];
-    let first = |number: u8| USUAL_CARDS.iter().position(|&other| colour(other) == colour(number));
+    let place = |number: u8, same: fn(u8, u8) -> bool| USUAL_CARDS.iter().position(|&other| same(other, number));
     let mut preferred: List<{ USUAL_CARDS.len() }> =
         USUAL_CARDS.iter().copied().filter(|&number| gain(number) >= 0).collect();
-    // Of one colour, they are sorted already, by no number: a sort that keeps equal ones in order takes an allocation.
-    let at = |number: u8| USUAL_CARDS.iter().position(|&other| other == number);
-    preferred.sort_unstable_by_key(|&number| (-gain(number), first(number), at(number)));
+    // The cards of a colour stay together and in their order, and colours of equal gains too.
+    let same_colour = |one: u8, other: u8| card(one).colour == card(other).colour;
+    let key = |number: u8| (-gain(number), place(number, same_colour), place(number, |one, other| one == other));
+    preferred.sort_unstable_by_key(|&number| key(number));
     preferred
 }
 
@@ -314,11 +292,9 @@ fn savings(city: &City, uses: u8, buys: f64) -> f64 {
 
 /// The coins lost by buying any card, as that uses up a discount that is limited.
 fn price_of_buying(city: &City) -> f64 {
-    let limited = city.uses > 0 && city.effect.used_by() == Some(Occasion::Purchase);
-    if limited {
-        savings(city, 1, 1.0)
-    } else {
-        0.0
+    match city.effect.used_by() {
+        Some(Occasion::Purchase) => savings(city, city.uses.min(1), 1.0),
+        _ => 0.0,
     }
 }
 

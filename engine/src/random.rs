@@ -5,6 +5,9 @@ use crate::tables::{SHA512_CONSTANTS, SHA512_INITIAL};
 
 /// Where random numbers come from.
 pub trait Random {
+    /// Whether sampled worlds rebuild their decks as the arena does.
+    const BY_CONTRACT: bool = false;
+
     /// A number from 0 to below 1.
     fn uniform(&mut self) -> f64;
 
@@ -13,7 +16,7 @@ pub trait Random {
 
     /// The reshuffles of a world that is sampled with this randomness.
     fn reshuffles(&mut self) -> Reshuffles {
-        Reshuffles::fast(self.seed())
+        Reshuffles::new(self.seed(), Self::BY_CONTRACT)
     }
 
     /// A number from 0 to below `limit`.
@@ -142,9 +145,7 @@ fn following(state: &mut [u32; STATE], place: usize) -> usize {
 }
 
 impl Random for PythonRandom {
-    fn reshuffles(&mut self) -> Reshuffles {
-        Reshuffles::by_contract(self.seed())
-    }
+    const BY_CONTRACT: bool = true;
 
     fn uniform(&mut self) -> f64 {
         let (high, low) = (self.word() >> 5, self.word() >> 6);

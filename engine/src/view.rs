@@ -140,7 +140,8 @@ impl Position {
 /// Samples positions that look like a view: what is hidden is drawn so that nothing seen contradicts it.
 #[derive(Clone, Copy, Debug)]
 pub struct Worlds {
-    seen: Position,
+    /// What is in sight, and the known cards in the discard piles.
+    pub seen: Position,
     /// For each deck the cards that aren't known to be anywhere, in table order.
     hidden: [List<DECK_SIZE>; DECKS],
     left: [usize; DECKS],
@@ -171,11 +172,6 @@ impl Worlds {
             }
         }
         Ok(worlds)
-    }
-
-    /// What is in sight, and the known cards in the discard piles.
-    pub fn seen(&self) -> &Position {
-        &self.seen
     }
 
     /// Draws a world. With Python's generator it is the world of `Game.worlds`.

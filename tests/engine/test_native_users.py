@@ -154,11 +154,12 @@ def test_bots_choose_alike(name: str, mode: Mode, uses: Uses) -> None:
             while game.outcome is None:
                 if game.seat == seed % game.config.players:
                     tried += game.phase in (Phase.BUY, Phase.SPECIAL)
-                    move = seats[game.seat].choose(Decision.of(game))
+                    choice = seats[game.seat].choose(Decision.of(game))
+                    assert isinstance(choice, Move)
+                    move = choice
                     choices[native].append(move)
                 else:
                     move = take_at_random(game, rng)
                 game.apply(move)
-            choices[native].append(Move.parse("keep") if seats[0].rng.random() < 0.5 else Move.parse("coin"))
     assert choices[True] == choices[False]
     assert tried > 40

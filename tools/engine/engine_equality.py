@@ -181,7 +181,6 @@ class Equality:
         self.reached: Counter[str] = Counter()
         """What games reached, by its name: how often."""
         self._observations = {players: Observations(players) for players in range(2, 6)}
-        self._moves = list(Move.all())
 
     def compare(self, record: Json, rng: random.Random) -> None:
         """Replay a record by both engines.
@@ -210,7 +209,6 @@ class Equality:
         """Compare all that there is of a position."""
         _equal(where, "bytes", bytes(position), position_bytes(game, copied=copied))
         _equal(where, "legal moves", position.legal_moves, [move.index for move in game.legal_moves])
-        _equal(where, "incomes", position.incomes, game.cities.incomes())
         outcome = game.outcome
         expected = outcome and (
             outcome.points,
@@ -256,10 +254,6 @@ class Equality:
         observer = rng.randrange(game.config.players)
         row = self._observations[game.config.players].of(game, observer).tobytes()
         _equal(where, "observation", position.observation(observer), row)
-        mask = bytearray(len(self._moves))
-        for move in moves:
-            mask[move.index] = 1
-        _equal(where, "mask", position.mask(), bytes(mask))
         if rng.randrange(_RARELY) == 0:
             self._same_open(where, position.opened(), game.opened(), rng)
 

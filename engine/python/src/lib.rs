@@ -1,10 +1,8 @@
 //! The Python package `happycity_engine`; `happycity_engine.pyi` documents it.
 
-use core::cell::Cell;
-
 use engine::{
     row_size, success, Config, Error, Fast, FastRandom, Mode, Move, Outcome, Position as EnginePosition, Random,
-    Reshuffles, Scoring, View, Worlds as EngineWorlds, MAX_BYTES, MAX_PLAYERS, MOVE_COUNT,
+    Scoring, View, Worlds as EngineWorlds, MAX_BYTES, MAX_PLAYERS, MOVE_COUNT,
 };
 use pyo3::buffer::{Element, PyBuffer};
 use pyo3::exceptions::PyValueError;
@@ -46,31 +44,20 @@ fn by_seat<'py>(py: Python<'py>, outcome: &Outcome, players: usize) -> PyResult<
     PyTuple::new(py, columns)
 }
 
-/// Python's `random.Random`, or what raised an error.
-struct Generator<'a, 'py>(&'a Bound<'py, PyAny>, PyResult<()>);
+/// Python's `random.Random`, and the error that it has raised.
+struct PythonsRandom<'a, 'py>(&'a Bound<'py, PyAny>, PyResult<()>);
 
-impl<'py> Generator<'_, 'py> {
-    fn or<T: Default>(&mut self, drawn: PyResult<T>) -> T {
-        drawn.unwrap_or_else(|error| {
-            self.1 = Err(error);
-            T::default()
-        })
-    }
-}
+impl Random for PythonsRandom<'_, '_> {
+    const BY_CONTRACT: bool = true;
 
-impl Random for Generator<'_, '_> {
     fn uniform(&mut self) -> f64 {
         let drawn = self.0.call_method0("random").and_then(|number| number.extract::<f64>());
-        self.or(drawn).clamp(0.0, 1.0 - f64::EPSILON)
+        drawn.map_err(|error| self.1 = Err(error)).unwrap_or(0.0).clamp(0.0, 1.0 - f64::EPSILON / 2.0)
     }
 
     fn seed(&mut self) -> u64 {
         let drawn = self.0.call_method1("randint", (0, u64::MAX)).and_then(|number| number.extract());
-        self.or(drawn)
-    }
-
-    fn reshuffles(&mut self) -> Reshuffles {
-        Reshuffles::by_contract(self.seed())
+        drawn.map_err(|error| self.1 = Err(error)).unwrap_or(0)
     }
 }
 
@@ -132,11 +119,6 @@ impl Position {
     }
 
     #[getter]
-    fn incomes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        PyTuple::new(py, &self.engine.cities.incomes()[..self.players()])
-    }
-
-    #[getter]
     fn outcome<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyTuple>>> {
         self.engine.outcome().map(|outcome| by_seat(py, &outcome, self.players())).transpose()
     }
@@ -151,11 +133,6 @@ impl Position {
 
     fn opened(&self) -> Position {
         Position { engine: self.engine.opened() }
-    }
-
-    #[pyo3(signature = (*, seed))]
-    fn closed(&self, seed: u64) -> PyResult<Position> {
-        Ok(Position { engine: self.engine.closed(&mut FastRandom::new(seed)).map_err(refused)? })
     }
 
     #[getter]
@@ -207,12 +184,6 @@ impl Position {
         }
         Ok(PyBytes::new(py, &row.iter().flat_map(|number| number.to_ne_bytes()).collect::<Vec<u8>>()))
     }
-
-    fn mask<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        let mut mask = [0; MOVE_COUNT];
-        self.engine.mask(&mut mask);
-        PyBytes::new(py, &mask)
-    }
 }
 
 #[pyclass(module = "happycity_engine", frozen)]
@@ -230,7 +201,7 @@ impl Worlds {
     fn new(view: &[u8], discarded: Option<&[u8]>) -> PyResult<Worlds> {
         let view = View::from_message(view).map_err(refused)?;
         let engine = EngineWorlds::new(&view, discarded).map_err(refused)?;
-        let fast = engine.seen().fast_builders();
+        let fast = engine.seen.fast_builders();
         Ok(Worlds { engine, fast: (0..MAX_PLAYERS).map(|seat| u8::from(fast[seat]) << seat).sum() })
     }
 
@@ -240,9 +211,9 @@ impl Worlds {
     }
 
     fn sample_as_python(&self, rng: &Bound<'_, PyAny>) -> PyResult<Position> {
-        let mut generator = Generator(rng, Ok(()));
-        let engine = self.engine.sample(&mut generator);
-        generator.1.map(|_| Position { engine })
+        let mut random = PythonsRandom(rng, Ok(()));
+        let engine = self.engine.sample(&mut random);
+        random.1.map(|_| Position { engine })
     }
 }
 
@@ -251,19 +222,18 @@ impl Worlds {
 struct Games {
     config: Config,
     games: Vec<(EnginePosition, Vec<u8>)>,
-    observations: PyBuffer<f32>,
+    rows: PyBuffer<f32>,
     masks: PyBuffer<u8>,
     seats: PyBuffer<u8>,
 }
 
-/// The part of a buffer that belongs to a row.
-fn row_of<'a, T: Element>(py: Python<'a>, buffer: &'a PyBuffer<T>, row: usize, size: usize) -> PyResult<&'a [Cell<T>]> {
-    let cells = buffer.as_mut_slice(py).and_then(|cells| cells.get(row * size..(row + 1) * size));
-    cells.ok_or_else(|| PyValueError::new_err("a buffer is too short, or read only"))
-}
-
-fn fill<T: Copy>(cells: &[Cell<T>], values: &[T]) {
+/// Writes what belongs to a row into a buffer.
+fn fill<T: Element>(py: Python<'_>, buffer: &PyBuffer<T>, row: usize, values: &[T]) -> PyResult<()> {
+    let at = row * values.len();
+    let cells = buffer.as_mut_slice(py).and_then(|cells| cells.get(at..at + values.len()));
+    let cells = cells.ok_or_else(|| PyValueError::new_err("a buffer is too short, or read only"))?;
     cells.iter().zip(values).for_each(|(cell, value)| cell.set(*value));
+    Ok(())
 }
 
 impl Games {
@@ -272,14 +242,13 @@ impl Games {
         let (mut observation, mut mask) = (vec![0.0; row_size(self.config.players())], [0; MOVE_COUNT]);
         position.observe(position.seat.into(), &mut observation);
         position.mask(&mut mask);
-        fill(row_of(py, &self.observations, row, observation.len())?, &observation);
-        fill(row_of(py, &self.masks, row, MOVE_COUNT)?, &mask);
-        fill(row_of(py, &self.seats, row, 1)?, &[position.seat]);
-        Ok(())
+        fill(py, &self.rows, row, &observation)?;
+        fill(py, &self.masks, row, &mask)?;
+        fill(py, &self.seats, row, &[position.seat])
     }
 
-    fn game(&self, row: usize) -> PyResult<&(EnginePosition, Vec<u8>)> {
-        self.games.get(row).ok_or_else(|| PyValueError::new_err("there is no such row"))
+    fn checked(&self, row: usize) -> PyResult<usize> {
+        (row < self.games.len()).then_some(row).ok_or_else(|| PyValueError::new_err("there is no such row"))
     }
 }
 
@@ -288,26 +257,27 @@ impl Games {
     #[new]
     fn new(
         config: &Bound<'_, PyAny>,
-        observations: PyBuffer<f32>,
+        rows: PyBuffer<f32>,
         masks: PyBuffer<u8>,
         seats: PyBuffer<u8>,
     ) -> PyResult<Games> {
-        Ok(Games { config: config_of(config)?, games: Vec::new(), observations, masks, seats })
+        Ok(Games { config: config_of(config)?, games: Vec::new(), rows, masks, seats })
     }
 
     fn deal(&mut self, py: Python<'_>, row: usize, seed: u64) -> PyResult<()> {
-        let game = (EnginePosition::deal(self.config, seed), Vec::new());
-        match self.games.get_mut(row) {
-            Some(place) => *place = game,
-            None => self.games.push(game), // the next row
+        if row == self.games.len() {
+            self.games.push((EnginePosition::deal(self.config, seed), Vec::new()));
+        } else {
+            let row = self.checked(row)?;
+            self.games[row] = (EnginePosition::deal(self.config, seed), Vec::new());
         }
-        self.write(py, row.min(self.games.len() - 1))
+        self.write(py, row)
     }
 
     fn play(&mut self, py: Python<'_>, actions: Vec<usize>, rows: Vec<usize>) -> PyResult<Vec<usize>> {
         let mut ended = Vec::new();
         for (&action, &row) in actions.iter().zip(&rows) {
-            self.game(row)?;
+            let row = self.checked(row)?;
             let (position, played) = &mut self.games[row];
             position.apply(move_of(action)?).map_err(refused)?;
             played.push(action as u8);
@@ -321,11 +291,11 @@ impl Games {
     }
 
     fn actions<'py>(&self, py: Python<'py>, row: usize) -> PyResult<Bound<'py, PyBytes>> {
-        Ok(PyBytes::new(py, &self.game(row)?.1))
+        Ok(PyBytes::new(py, &self.games[self.checked(row)?].1))
     }
 
     fn position(&self, row: usize) -> PyResult<Position> {
-        Ok(Position { engine: self.game(row)?.0 })
+        Ok(Position { engine: self.games[self.checked(row)?].0 })
     }
 }
 
