@@ -106,7 +106,6 @@ class Position:
     def observation(self, seat: int) -> bytes:
         """Return the position as a seat sees it: 32-bit floats as in `happycity_envs.selfplay`."""
 
-
 class Worlds:
     """Samples positions that look like a view: what is hidden is drawn at random."""
 

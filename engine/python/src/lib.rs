@@ -255,12 +255,7 @@ impl Games {
 #[pymethods]
 impl Games {
     #[new]
-    fn new(
-        config: &Bound<'_, PyAny>,
-        rows: PyBuffer<f32>,
-        masks: PyBuffer<u8>,
-        seats: PyBuffer<u8>,
-    ) -> PyResult<Games> {
+    fn new(config: &Bound<'_, PyAny>, rows: PyBuffer<f32>, masks: PyBuffer<u8>, seats: PyBuffer<u8>) -> PyResult<Self> {
         Ok(Games { config: config_of(config)?, games: Vec::new(), rows, masks, seats })
     }
 
