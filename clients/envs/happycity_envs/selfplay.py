@@ -309,7 +309,11 @@ class SelfPlay:
         for row in range(games):
             self._deal(row)
 
-    def step(self, actions: Sequence[int] | NDArray[np.integer], rows: Sequence[int] | None = None) -> None:
+    def step(
+        self,
+        actions: Sequence[int] | NDArray[np.integer],
+        rows: Sequence[int] | NDArray[np.integer] | None = None,
+    ) -> None:
         """Play one legal action in each game, or in those of `rows` alone, and write all arrays.
 
         Raises:
@@ -320,17 +324,18 @@ class SelfPlay:
         chosen, played = np.asarray(actions), self._every if rows is None else np.asarray(rows)
         if len(chosen) != len(played):
             raise FieldError("actions", f"{len(chosen)} instead of {len(played)}, one for each game")
-        if len(chosen):
-            for extreme in (chosen.min(), chosen.max()):
+        numbers = chosen.tolist()
+        if numbers:
+            for extreme in (min(numbers), max(numbers)):
                 move_of(extreme)
             legal = arrays.masks[played, chosen]
             if not legal.all():
                 which = legal.argmin()
-                self.follow(played[which]).game.apply(ACTIONS[chosen[which]])
+                self.follow(played[which]).game.apply(ACTIONS[numbers[which]])
         arrays.ended.fill(False)  # noqa: FBT003 - numpy's signature
         arrays.rewards.fill(0)
         self.last_games.clear()
-        for row in self._rows.play(chosen.tolist(), played.tolist()):
+        for row in self._rows.play(numbers, played.tolist()):
             position = self._rows.position(row)
             last = LastGame(Outcome(*position.score()), self._rows.actions(row), position)
             self.last_games[row] = last

@@ -35,6 +35,7 @@ Opponent = str | type[Bot] | BatchPolicy
 """The name of a reference bot, a class of bots of the SDK, or a policy on batches."""
 _Ended = dict[int, dict[str, Any]]
 """The infos about the end of a game, by the rows whose games a step has ended."""
+_Rows = NDArray[np.integer]
 _MOST_DEALS: Final = 2**48
 """The first deal is drawn below it, so that no seed of a later deal is too large."""
 
@@ -111,6 +112,7 @@ class HappyCityVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArr
         # Of each table: its bots by seat with the number of events that they know.
         self._bots: list[dict[int, tuple[Bot, int]]] = [{} for _ in range(self.num_envs)]
         self._paid = np.zeros(self.num_envs, np.float32)
+        self._over = np.zeros(self.num_envs, np.bool_)
         self.last_games: dict[int, LastGame] = {}
         """The games that the last step has played to their ends, by their tables."""
 
@@ -159,6 +161,7 @@ class HappyCityVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArr
             raise FieldError("actions", f"not {self.num_envs} numbers between 0 and {ACTION_COUNT - 1}")
         arrays = self.play.arrays
         self._paid.fill(0)
+        self._over.fill(False)  # noqa: FBT003 - numpy's signature
         self.last_games.clear()
         ended: _Ended = {}
         legal = arrays.masks[np.arange(self.num_envs), actions] == 1
@@ -166,27 +169,27 @@ class HappyCityVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArr
             self._paid[row] = -1
             ended[row] = {"final_obs": arrays.observations[row].copy(), "final_info": {"illegal": True}}
             self.play.deal_next(row)
+            self._over[row] = True
             self._leave(row)
-        self._step(np.flatnonzero(legal).tolist(), actions[legal].tolist(), ended)
+        self._step(np.flatnonzero(legal), actions[legal], ended)
         self._play_others(ended)
         infos = self._infos()
         for row, info in ended.items():
             infos = self._add_info(infos, info, row)
-        over = np.zeros(self.num_envs, np.bool_)
-        over[list(ended)] = True
+        over = self._over.copy()
         return arrays.observations.copy(), self._paid.astype(np.float64), over, np.zeros_like(over), infos
 
-    def _step(self, rows: list[int], actions: list[int], ended: _Ended) -> None:
+    def _step(self, rows: _Rows, actions: NDArray[np.integer], ended: _Ended) -> None:
         """Play on at some tables; pay the own seats, as long as the games last that the step began with."""
         self.play.step(actions, rows)
-        for row in rows:
-            if row not in ended:
-                self._paid[row] += self.play.arrays.rewards[row, self.seats[row]]
+        going = rows[~self._over[rows]]
+        self._paid[going] += self.play.arrays.rewards[going, self.seats[going]]
         self.last_games |= self.play.last_games
         for row, last in self.play.last_games.items():
             seat = int(self.seats[row])
             info = {"points": last.outcome.points[seat], "rank": last.outcome.ranks[seat]}
             ended[row] = {"final_obs": last.observation(seat), "final_info": info}
+            self._over[row] = True
             self._leave(row)
 
     def _leave(self, row: int) -> None:
@@ -196,19 +199,19 @@ class HappyCityVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArr
 
     def _play_others(self, ended: _Ended) -> None:
         seats, players = self.play.arrays.seats, self.config.players
-        while rows := np.flatnonzero(seats != self.seats).tolist():
-            asked: dict[Opponent, list[int]] = {}
-            for row in rows:
-                opponent = self.opponents[(seats[row] - self.seats[row]) % players - 1]
-                asked.setdefault(opponent, []).append(row)
-            actions = [action for opponent, its in asked.items() for action in self._chosen(opponent, its)]
-            self._step([row for its in asked.values() for row in its], actions, ended)
+        # By the turn after the own one: the first of equal opponents, which are asked together.
+        firsts = np.array([0, *[self.opponents.index(opponent) for opponent in self.opponents]])
+        while len(rows := np.flatnonzero(seats != self.seats)):
+            whose = firsts[(seats[rows] - self.seats[rows]) % players]
+            groups = [(self.opponents[first], rows[whose == first]) for first in set(whose.tolist())]
+            actions = np.concatenate([self._chosen(opponent, its) for opponent, its in groups])
+            self._step(np.concatenate([its for _, its in groups]), actions, ended)
 
-    def _chosen(self, opponent: Opponent, rows: list[int]) -> Any:
+    def _chosen(self, opponent: Opponent, rows: _Rows) -> Any:
         """Return the actions of an opponent at some tables."""
         kind = BOTS[opponent] if isinstance(opponent, str) else opponent
         if isinstance(kind, type):
-            return [self._chosen_by_bot(kind, row) for row in rows]
+            return [self._chosen_by_bot(kind, row) for row in rows.tolist()]
         masks = self.play.arrays.masks[rows]
         answer = np.asarray(kind(self.play.arrays.observations[rows], masks))
         if answer.shape == masks.shape:
