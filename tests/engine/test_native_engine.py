@@ -115,7 +115,7 @@ def test_wheel_in_an_empty_environment(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-m", "venv", tmp_path / "venv"], check=True)
     python = tmp_path / "venv" / "bin" / "python"
     subprocess.run([python, "-m", "pip", "install", "--quiet", "--no-index", wheel], check=True)
-    command = [python, "-I", ROOT / "engine/python/play_a_game.py"]
+    command = [str(python), "-I", str(ROOT / "engine/python/play_a_game.py")]
     played = subprocess.run(command, check=True, capture_output=True, text=True, cwd=tmp_path)
     assert played.stdout.count("(") == 6  # points, coins, inhabitants, hearts and ranks
 

@@ -41,7 +41,7 @@ class Uses:
 
     def native(self, *, used: bool) -> None:
         self._patch.setattr("happycity_envs.selfplay.Games", self._engine.Games if used else None)
-        self._patch.setattr("happycity_evaluation.sampled.Worlds", self._engine.Worlds if used else None)
+        self._patch.setattr("happycity_bots.sampled.Worlds", self._engine.Worlds if used else None)
 
 
 @pytest.fixture

@@ -3,9 +3,9 @@
     python -m tools selfplay-speed --before CHECKOUT --pgx PYTHON
 
 A step is one decision of one seat by a random legal action, with the observation and the mask of the seat
-that decides next. The environment's seat has three policies as opponents, and
-decisions of all seats are steps. Figures are steps for each CPU second. A checkout is measured by its own
-`.venv`; pgx, whose games run in step too, by an interpreter that has it.
+that decides next. The environment's seat has three policies as opponents, and decisions of all seats are
+steps. Figures are steps for each CPU second. A checkout is measured by its own `.venv`; pgx, whose games run
+in step too, by an interpreter that has it.
 """
 
 from __future__ import annotations

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, ClassVar
 from happycity import Move, Outcome, View
 from happycity_bots.halving import TrialBudget, halve, prune
 from happycity_bots.planner import PlannerBot, Situation
+from happycity_bots.sampled import NextTurn, next_turns
 from happycity_client import GameStarted
 from happycity_evaluation.features import Frame, takings, waiting_rows
-from happycity_evaluation.sampled import NextTurn, next_turns
 from happycity_evaluation.turn_strengths import CONFIDENCE, TurnStrengths, champions_network, lead
 from happycity_evaluation.valuation import STACKS, UNAFFORDABLE, Appraisal, cities_of
 

@@ -7,8 +7,8 @@ from itertools import islice
 from happycity import Mode, Move, View
 from happycity.rules.deals import CITY_SIZE
 from happycity_bots.planner import PlannerBot, Situation, best
+from happycity_bots.sampled import playouts
 from happycity_bots.specials import take_values
-from happycity_evaluation.sampled import playouts
 from happycity_evaluation.valuation import turns_left
 
 FEW_TURNS = 5.2

@@ -8,9 +8,9 @@ from happycity import Move, View
 from happycity.rules.deals import CITY_SIZE
 from happycity_bots.halving import TrialBudget, halve, prune
 from happycity_bots.planner import PlannerBot, Situation
+from happycity_bots.sampled import Playout, playouts
 from happycity_bots.specials import take_values
 from happycity_client import GameStarted
-from happycity_evaluation.sampled import Playout, playouts
 
 NEAR = 0.15
 """How far behind the best move another one may be to be tried, as a share of the expected points."""
