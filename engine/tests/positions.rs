@@ -154,10 +154,36 @@ fn any_message() {
     assert!(accepted > 100, "{} were accepted", accepted);
 }
 
+/// Noise is refused too, with or without the beginning of what is accepted.
+#[test]
+fn noise() {
+    let mut random = FastRandom::new(4);
+    for position in positions(1) {
+        for original in [bytes_of(&position), message_of(&position.view()), Vec::new()] {
+            let kept = random.below(original.len() + 1);
+            let mut bytes = original[..kept].to_vec();
+            bytes.extend((0..random.below(300)).map(|_| random.seed() as u8));
+            if let Ok(position) = Position::from_bytes(&bytes) {
+                play(position, &mut random);
+            }
+            if let Ok(worlds) = View::from_message(&bytes).and_then(|view| Worlds::new(&view, None)) {
+                play(worlds.sample(&mut random), &mut random);
+            }
+            let moves: Vec<u8> = (0..random.below(12)).map(|_| random.below(100) as u8).collect();
+            let _ = Worlds::new(&position.view(), Some(&moves));
+        }
+    }
+}
+
 fn play(mut position: Position, random: &mut FastRandom) {
     let mut row = vec![0.0; happycity_engine::row_size(position.config().players())];
     assert!(position.observe(0, &mut row));
     position.quick_move(&[true; 5]);
+    for seat in 0..position.config().players() {
+        assert!(position.features(seat).iter().all(|number| number.is_finite()));
+    }
+    let mut round = position;
+    let _ = round.play_round(position.seat, position.round);
     let mut quick = position;
     let _ = quick.play_out(&[false; 5]);
     while let Some(chosen) = random_move(&position, random) {
