@@ -4,6 +4,7 @@ Moves are their numbers, `happycity.Move.index`, and cards theirs, `happycity.Ca
 raises a ValueError and changes nothing.
 """
 
+import random
 from typing import Final, Protocol
 
 class _Value(Protocol):
@@ -34,10 +35,6 @@ class Position:
         """Start a game on the deal that the arena shuffles from a seed (0 to 2^64 - 1)."""
 
     @staticmethod
-    def of_deal(deal: object) -> Position:
-        """Start a game on a `happycity.Deal`."""
-
-    @staticmethod
     def from_bytes(data: bytes) -> Position:
         """Return the position that `bytes(position)` wrote; the crate's module `bytes` describes them."""
 
@@ -66,10 +63,6 @@ class Position:
         """The moves in the contract's order; none at the end, and while a card is awaited."""
 
     @property
-    def incomes(self) -> _Seats:
-        """What each seat would gain in an income phase held now."""
-
-    @property
     def outcome(self) -> _Outcome | None:
         """How the game ended, once it is over."""
 
@@ -81,9 +74,6 @@ class Position:
 
     def opened(self) -> Position:
         """Return the same position without hidden orders: at each draw it awaits a card."""
-
-    def closed(self, *, seed: int) -> Position:
-        """Return the same position with every hidden order drawn at random; discarded cards stay."""
 
     @property
     def awaited(self) -> _Seats:
@@ -101,14 +91,20 @@ class Position:
         The position itself doesn't change.
         """
 
+    def next_turn(self, number: int) -> Position:
+        """Return the position before the seat's next turn, after a move and quick ones of all.
+
+        It is the end if the game ends before. The position itself doesn't change.
+        """
+
     def random_playout(self, *, seed: int) -> _Outcome:
         """Return how the game ends when all play at random; the position itself doesn't change."""
 
+    def features(self) -> list[list[float]]:
+        """Return a row for each seat: those of `happycity_evaluation.features.position_rows`."""
+
     def observation(self, seat: int) -> bytes:
         """Return the position as a seat sees it: 32-bit floats as in `happycity_envs.selfplay`."""
-
-    def mask(self) -> bytes:
-        """Return a byte for each move of the game: 1 if it is legal, or else 0."""
 
 class Worlds:
     """Samples positions that look like a view: what is hidden is drawn at random."""
@@ -123,5 +119,25 @@ class Worlds:
     def sample(self, *, seed: int) -> Position:
         """Draw a world."""
 
-    def sample_as_python(self, text: str, count: int) -> list[Position]:
-        """Draw the worlds that `Game.worlds` yields with `random.Random(text)`, 64 bytes at most."""
+    def sample_as_python(self, rng: random.Random) -> Position:
+        """Draw the world that `Game.worlds` yields with the same generator."""
+
+class Games:
+    """Games in step, for `happycity_envs.selfplay`: their rows are written into buffers of the caller.
+
+    The buffers hold 32-bit floats and bytes: for each game a row of an observation of its seat to decide, a
+    byte for each move of the game (1 if it is legal, or else 0), and that seat.
+    """
+
+    def __new__(cls, config: _Config, rows: object, masks: object, seats: object) -> Games: ...
+    def deal(self, row: int, seed: int) -> None:
+        """Start a game in a row; rows are begun in their order."""
+
+    def play(self, actions: list[int], rows: list[int]) -> list[int]:
+        """Play an action in the game of each row; return the rows of games that ended, and aren't written."""
+
+    def actions(self, row: int) -> bytes:
+        """Return what was played in the game of a row, a byte each."""
+
+    def position(self, row: int) -> Position:
+        """Return a copy of the game of a row."""

@@ -21,7 +21,7 @@ use crate::cards::{card, CARDS};
 use crate::config::{Config, Mode, Scoring, CENTRE_SIZE, CITY_SIZE};
 use crate::error::Error;
 use crate::list::List;
-use crate::position::{Awaited, Phase, Position, DECKS};
+use crate::position::{Awaited, Phase, Position, DECKS, PHASES};
 use crate::view::View;
 
 /// The bytes of a position at most.
@@ -241,27 +241,18 @@ fn read_seat(bytes: &[u8], seen: &mut Position, seat: usize) -> Result<(), Error
 }
 
 fn read_config(bytes: &[u8]) -> Result<Option<Config>, Error> {
-    let (mut players, mut mode, mut scoring) = (0, None, None);
-    each_field(bytes, |field, value| {
-        match (field, value.number()?) {
-            (1, _) => players = value.small()?,
-            (2, 1) => mode = Some(Mode::Family),
-            (2, 2) => mode = Some(Mode::Expert),
-            (3, 1) => scoring = Some(Scoring::Product),
-            (3, 2) => scoring = Some(Scoring::Sum),
-            _ => {}
-        }
-        Ok(())
-    })?;
+    let [players, mode, scoring] = numbers_of(bytes)?;
+    let mode = [Mode::Family, Mode::Expert].iter().copied().find(|&each| each as u8 == mode);
+    let scoring = [Scoring::Product, Scoring::Sum].iter().copied().find(|&each| each as u8 == scoring);
     Ok(mode.and_then(|mode| Config::new(players, mode, scoring?)))
 }
 
-/// Reads a message of two small numbers.
-fn numbers_of(bytes: &[u8]) -> Result<[u8; 2], Error> {
-    let mut numbers = [0; 2];
+/// Reads a message whose first fields are small numbers.
+fn numbers_of<const N: usize>(bytes: &[u8]) -> Result<[u8; N], Error> {
+    let mut numbers = [0; N];
     each_field(bytes, |field, value| {
-        if let 1 | 2 = field {
-            numbers[field as usize - 1] = value.small()?;
+        if let Some(number) = numbers.get_mut((field as usize).wrapping_sub(1)) {
+            *number = value.small()?;
         }
         Ok(())
     })?;
@@ -289,16 +280,7 @@ fn each_field<'a>(bytes: &'a [u8], mut read: impl FnMut(u64, Value<'a>) -> Resul
 }
 
 fn phase_of(number: u64) -> Result<Phase, Error> {
-    Ok(match number {
-        1 => Phase::Market,
-        2 => Phase::Discard,
-        3 => Phase::Draw,
-        4 => Phase::Buy,
-        5 => Phase::Special,
-        6 => Phase::Sphinx,
-        7 => Phase::Over,
-        _ => return Err(Error::Malformed("phase")),
-    })
+    PHASES.iter().copied().find(|&phase| phase as u64 == number).ok_or(Error::Malformed("phase"))
 }
 
 struct Writer<'a> {

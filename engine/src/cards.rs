@@ -1,8 +1,8 @@
 //! The cards of Happy City (chapter 1), by the numbers that they have in the contract and in the Python rules.
 
-pub use crate::card_table::{BUILDINGS, CARDS, FIRST_DWELLING, FIRST_SPECIAL, SPECIALS};
 use crate::config::Mode;
 use crate::effects::Effect;
+pub use crate::tables::{BUILDINGS, CARDS, FIRST_DWELLING, FIRST_SPECIAL, SPECIALS};
 
 /// A card's colour (article 1.5); the value is the contract's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,6 +53,10 @@ pub struct Card {
     pub condition: [u8; COLOURS],
     /// Income, and coins once, that it usually brings, as the quick policy estimates them.
     pub usual_coins: (f64, f64),
+    /// Coins that a discount saves on the average card and at most, as the features estimate them.
+    pub savings: (f64, f64),
+    /// Whether other cards may change what the effect adds to its owner's city.
+    pub looks_at_cities: bool,
     /// What it does beyond its printed values (chapter 6).
     pub effect: Effect,
 }
@@ -71,6 +75,8 @@ pub const NO_CARD: Card = Card {
     special_set: None,
     condition: [0; COLOURS],
     usual_coins: (0.0, 0.0),
+    savings: (0.0, 0.0),
+    looks_at_cities: false,
     effect: Effect::None,
 };
 

@@ -88,7 +88,7 @@ pub struct Cities {
     pub config: Config,
     seats: [City; MAX_PLAYERS],
     /// Whether any special does anything; as long as none does, incomes are the printed ones.
-    effects: bool,
+    pub effects: bool,
 }
 
 impl Cities {
@@ -108,11 +108,6 @@ impl Cities {
     /// All cities, by seat.
     pub fn all(&self) -> &[City] {
         &self.seats[..self.config.players()]
-    }
-
-    /// Whether any special does anything.
-    pub fn have_effects(&self) -> bool {
-        self.effects
     }
 
     /// How many cards the city with the most of them has.
@@ -172,6 +167,25 @@ impl Cities {
             self.effects |= added.effect != Effect::None;
         }
         true
+    }
+
+    /// The cities with cards at the end of one of them.
+    pub(crate) fn with_cards(&self, seat: usize, cards: &[u8]) -> Cities {
+        let mut changed = *self;
+        for &number in cards {
+            changed.add(seat, number);
+        }
+        changed
+    }
+
+    /// The cities with another special in the place of that of a city.
+    pub(crate) fn with_special(&self, seat: usize, special: u8) -> Cities {
+        let (mut changed, city) = (*self, self.of(seat));
+        *changed.of_mut(seat) = City { coins: city.coins, ..EMPTY };
+        for (position, &number) in (0..).zip(city.cards.iter()) {
+            changed.add(seat, if city.special_at == Some(position) { special } else { number });
+        }
+        changed
     }
 
     /// Takes the last card, which is not a special, out of a city.

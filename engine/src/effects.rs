@@ -7,49 +7,7 @@ use crate::cards::{card, Card, CardKind, Colour};
 use crate::cities::{BySeat, Cities};
 use crate::config::MAX_PLAYERS;
 
-/// What a special does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Effect {
-    /// Nothing but printed values.
-    None,
-    CopyNeighbourSamePosition,
-    CoinWhenNeighbourSpends4,
-    CoinsNowPerCard,
-    Discount3Blue,
-    Discount3Green,
-    Discount3Orange,
-    CopyPreviousCard,
-    Income3PerPurple,
-    CoinsNowTwiceIncomeLosePointsIncome,
-    HeartsIfSmallCity,
-    ReplaceLastCard,
-    CentreCostsDeckMinimum,
-    Income3IfStrictlyLowestIncome,
-    CopyOpponentSpecialOrBox,
-    Steal1FromRichestAfterIncome,
-    Hearts321MostBlue,
-    NextCardFree,
-    EveryPlayerGains1Now,
-    Income2IfFewestYellow,
-    InhabitantPerOrangeOfLeftNeighbour,
-    BuyingNothingGains8,
-    AdjacentSameColour,
-    InhabitantPerBlueOfOneNeighbour,
-    Income1PerBlue,
-    HeartPerGreen,
-    Hearts3IfIncomeBelowNeighboursElse1,
-    OpponentIncomeNextTwoPhases,
-    Income1PerHeartInhabitantPair,
-    Income2PerGreen,
-    Hearts3IfStrictlyMostGreenElse1,
-    HeartPerYellowOfOneNeighbour,
-    Gain2BeforeIncomeIfAnyCoin,
-    Hearts3IfNextTwoShareColourElse1,
-    Income1PerColourBefore,
-    Hearts3IfNoOrange,
-    DoublePointsBelow30,
-    Inhabitants4IfNoGreen,
-}
+pub use crate::tables::Effect;
 
 /// What uses up one application of an effect that applies a limited number of times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,10 +57,9 @@ impl Effect {
 
     /// The coins that the owner takes when buying nothing (article 3.6).
     pub fn coin_gain(self) -> i32 {
-        if self == Effect::BuyingNothingGains8 {
-            8
-        } else {
-            1
+        match self {
+            Effect::BuyingNothingGains8 => 8,
+            _ => 1,
         }
     }
 
@@ -136,11 +93,7 @@ impl Effect {
             Effect::Income2IfFewestYellow => {
                 let own = count(Colour::Yellow);
                 let mut others = cities.config.opponents(owner);
-                if others.all(|other| cities.count(other, Colour::Yellow) >= own) {
-                    2
-                } else {
-                    0
-                }
+                2 * i32::from(others.all(|other| cities.count(other, Colour::Yellow) >= own))
             }
             Effect::Income1PerBlue => count(Colour::Blue),
             Effect::Income1PerHeartInhabitantPair => {
@@ -160,21 +113,13 @@ impl Effect {
     /// The same for an effect that compares incomes: it gets every seat's income without late ones.
     pub fn late_income(self, cities: &Cities, owner: usize, incomes: &BySeat) -> i32 {
         let lowest = || cities.config.opponents(owner).all(|other| incomes[owner] < incomes[other]);
-        if self == Effect::Income3IfStrictlyLowestIncome && lowest() {
-            3
-        } else {
-            0
-        }
+        3 * i32::from(self == Effect::Income3IfStrictlyLowestIncome && lowest())
     }
 
     /// Coins that the owner gains at the start of every income phase (6.1).
     pub fn before_income(self, cities: &Cities, owner: usize) -> i32 {
         let pays = self == Effect::Gain2BeforeIncomeIfAnyCoin && cities.of(owner).coins != 0;
-        if pays {
-            2
-        } else {
-            0
-        }
+        2 * i32::from(pays)
     }
 
     /// Coins that the owner gains along with the incomes, but not part of the owner's income.
@@ -293,9 +238,11 @@ fn only(seat: usize, coins: i32) -> BySeat {
     gains
 }
 
-/// The card before the special.
+/// The card before the special. It is the last one, as in Python, of a city that begins with the special, which
+/// estimates ask about before the first market is drafted.
 fn previous(cities: &Cities, owner: usize, position: usize) -> &'static Card {
-    card(position.checked_sub(1).and_then(|at| cities.of(owner).cards.get(at)).copied().unwrap_or(0))
+    let cards = &cities.of(owner).cards;
+    card(position.checked_sub(1).map_or(cards.last(), |at| cards.get(at)).copied().unwrap_or(0))
 }
 
 /// One of three amounts: the owner has strictly the most cards of a colour, ties for the most, or has fewer.

@@ -1,10 +1,10 @@
 //! The rules of Happy City for search and self-play: a model for clients, proven equal to the arena's engine.
 //!
 //! ```
-//! use happycity_engine::{Config, Deal, FastRandom, Mode, Position, Random, Scoring};
+//! use happycity_engine::{Config, FastRandom, Mode, Position, Random, Scoring};
 //!
 //! let config = Config::new(4, Mode::Family, Scoring::Product).unwrap();
-//! let mut position = Position::new(&Deal::shuffle(config, 1));
+//! let mut position = Position::deal(config, 1);
 //! let mut random = FastRandom::new(7);
 //! while let Some(chosen) = position.legal_move(random.below(position.move_count())) {
 //!     position.apply(chosen).unwrap();
@@ -15,13 +15,12 @@
 #![forbid(unsafe_code)]
 
 mod bytes;
-mod card_table;
 mod cards;
 mod cities;
 mod config;
-mod deal;
 mod effects;
 mod error;
+mod features;
 mod list;
 mod moves;
 mod observation;
@@ -29,15 +28,16 @@ mod position;
 mod quick;
 mod random;
 mod reshuffles;
+mod tables;
 mod view;
 
 pub use bytes::MAX_BYTES;
 pub use cards::{card, Card, CardKind, Colour, BUILDINGS, CARDS, FIRST_DWELLING, FIRST_SPECIAL, SPECIALS};
 pub use cities::{BySeat, Cities, City, Score};
 pub use config::{Config, Mode, Scoring, CITY_SIZE, LAST_ROUND, MAX_PLAYERS};
-pub use deal::Deal;
 pub use effects::Effect;
 pub use error::Error;
+pub use features::FEATURES;
 pub use list::List;
 pub use moves::{Move, MoveKind, MOVE_COUNT};
 pub use observation::row_size;

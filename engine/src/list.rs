@@ -1,11 +1,13 @@
 //! A short list without allocation.
 
 use core::fmt;
+use core::mem::replace;
 use core::ops::{Deref, DerefMut};
 
-/// Up to `N` bytes, which are cards or moves. It is read as a slice.
-#[derive(Clone, Copy)]
+/// Up to `N` bytes, which are cards, moves or text. It is read as a slice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct List<const N: usize> {
+    /// The bytes after the last item are 0, so that equal lists are equal bytes.
     items: [u8; N],
     len: u8,
 }
@@ -28,31 +30,26 @@ impl<const N: usize> List<N> {
 
     /// Takes the last item.
     pub fn pop(&mut self) -> Option<u8> {
-        let last = self.last().copied()?;
+        let last = replace(self.last_mut()?, 0);
         self.len -= 1;
         Some(last)
     }
 
     /// Takes the first item that is equal to `item`, and says whether there was one.
     pub fn remove(&mut self, item: u8) -> bool {
-        let place = match self.iter().position(|&other| other == item) {
-            Some(place) => place,
-            None => return false,
-        };
-        self[place..].rotate_left(1);
-        self.len -= 1;
-        true
-    }
-
-    /// Adds an item before the first larger one of a sorted list.
-    pub fn insert_sorted(&mut self, item: u8) {
-        if self.push(item) {
-            let mut place = self.len() - 1;
-            while place > 0 && self[place - 1] > item {
-                self.swap(place - 1, place);
-                place -= 1;
-            }
+        let found = self.iter().position(|&other| other == item);
+        if let Some(place) = found {
+            self[place..].rotate_left(1);
+            self.pop();
         }
+        found.is_some()
+    }
+}
+
+/// Writes text as far as there is room.
+impl<const N: usize> fmt::Write for List<N> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        text.bytes().all(|byte| self.push(byte)).then_some(()).ok_or(fmt::Error)
     }
 }
 
@@ -76,19 +73,5 @@ impl<const N: usize> Deref for List<N> {
 impl<const N: usize> DerefMut for List<N> {
     fn deref_mut(&mut self) -> &mut [u8] {
         &mut self.items[..self.len as usize]
-    }
-}
-
-impl<const N: usize> PartialEq for List<N> {
-    fn eq(&self, other: &Self) -> bool {
-        **self == **other
-    }
-}
-
-impl<const N: usize> Eq for List<N> {}
-
-impl<const N: usize> fmt::Debug for List<N> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        (**self).fmt(formatter)
     }
 }

@@ -63,6 +63,16 @@ impl Move {
         self.0 as usize
     }
 
+    /// The number of the card that is bought, dwelt in, taken or chosen; else 0.
+    pub(crate) fn card(self) -> u8 {
+        match self.kind() {
+            MoveKind::Build(number) | MoveKind::Dwell(number) | MoveKind::Take(number) | MoveKind::Market(number) => {
+                number
+            }
+            _ => 0,
+        }
+    }
+
     pub(crate) fn byte(self) -> u8 {
         self.0
     }

@@ -3,9 +3,9 @@
 use crate::cards::{card, BUILDINGS, CARDS, COLOURS, DWELLINGS, FIRST_SPECIAL, SPECIALS};
 use crate::config::{Mode, Scoring, CITY_SIZE, LAST_ROUND};
 use crate::moves::MOVE_COUNT;
-use crate::position::{Position, DECKS};
+use crate::position::{self, Position, DECKS};
 
-const PHASES: usize = 7;
+const PHASES: usize = position::PHASES.len();
 const KINDS: usize = CARDS.len() - 1;
 const SEAT: usize = 3 + 2 + COLOURS + 1 + 2 * KINDS;
 const TABLE: usize = BUILDINGS as usize + SPECIALS as usize + DWELLINGS + 2 * DECKS;

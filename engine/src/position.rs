@@ -1,18 +1,18 @@
 //! The rules engine: a game of Happy City from the deal to the outcome (chapters 2 to 5).
 
+use core::fmt::Write;
 use core::iter::once;
 use core::mem::replace;
 
-use crate::cards::{card, specials_of, CardKind, COLOURS, DWELLINGS, FIRST_DWELLING, HAPPY_MARKET};
+use crate::cards::{card, deck_cards, specials_of, CardKind, COLOURS, DWELLINGS, FIRST_DWELLING, HAPPY_MARKET};
 use crate::cities::{BySeat, Cities, Score};
 use crate::config::{Config, Mode, CENTRE_SIZE, CITY_SIZE, LAST_ROUND, MAX_PLAYERS};
-use crate::deal::Deal;
 use crate::effects::Occasion;
 use crate::error::Error;
 use crate::list::List;
 use crate::moves::{Move, MoveKind};
-use crate::random::Random;
-use crate::reshuffles::Reshuffles;
+use crate::random::{PythonRandom, Random};
+use crate::reshuffles::{Reshuffles, Text};
 
 /// Building decks.
 pub const DECKS: usize = 3;
@@ -37,6 +37,10 @@ pub enum Phase {
     /// No decision waits: the game has an outcome.
     Over = 7,
 }
+
+/// All steps, in the contract's order.
+pub const PHASES: [Phase; 7] =
+    [Phase::Market, Phase::Discard, Phase::Draw, Phase::Buy, Phase::Special, Phase::Sphinx, Phase::Over];
 
 /// What an open position awaits a card of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,7 +75,8 @@ pub struct Position {
     pub(crate) open: bool,
     /// The decks; the top card is last. Those of an open position are in table order.
     pub(crate) decks: [List<DECK_SIZE>; DECKS],
-    pub(crate) piles: [List<DECK_SIZE>; DECKS],
+    /// The discard piles of decks 1, 2 and 3.
+    pub piles: [List<DECK_SIZE>; DECKS],
     /// The first special of the box; 0 in a family game, which never needs it, and in an open position.
     pub(crate) box_top: u8,
     /// What the Sphinx has copied; 0 if it hasn't.
@@ -89,15 +94,24 @@ pub struct Outcome {
 }
 
 impl Position {
-    /// Sets the table (chapter 2) and plays up to the first decision.
-    pub fn new(deal: &Deal) -> Position {
-        let players = deal.config.players();
-        let mut position = Position::empty(deal.config);
-        position.specials = deal.specials;
-        position.decks = deal.decks;
-        position.reshuffles = Reshuffles::by_contract(deal.seed);
-        if deal.config.mode == Mode::Expert {
-            position.box_top = deal.box_top;
+    /// Deals as the arena does from a seed (chapter 2, article 5.4), and plays up to the first decision.
+    pub fn deal(config: Config, seed: u64) -> Position {
+        let players = config.players();
+        let mut position = Position::empty(config);
+        let mut text = Text::EMPTY;
+        let _ = write!(text, "happycity deal {}", seed); // there is room for it
+        let mut random = PythonRandom::of_text(&text);
+        for (number, deck) in (1..).zip(position.decks.iter_mut()) {
+            *deck = deck_cards(number).collect();
+            random.shuffle(deck);
+            deck.reverse();
+        }
+        let mut set: List<MAX_SET> = specials_of(config.mode).collect();
+        random.shuffle(&mut set);
+        position.specials = set.iter().copied().take(players + 2).collect();
+        position.reshuffles = Reshuffles::new(seed, true);
+        if config.mode == Mode::Expert {
+            position.box_top = set[players + 2];
             position.seat = players as u8 - 1;
             position.market_step();
         } else {
@@ -125,7 +139,7 @@ impl Position {
             piles: [List::EMPTY; DECKS],
             box_top: 0,
             sphinx_copy: 0,
-            reshuffles: Reshuffles::fast(0),
+            reshuffles: Reshuffles::new(0, false),
             legal: List::EMPTY,
         }
     }
@@ -154,16 +168,6 @@ impl Position {
     /// Whether a move is legal.
     pub fn is_legal(&self, chosen: Move) -> bool {
         self.legal.contains(&chosen.byte())
-    }
-
-    /// Cards left in decks 1, 2 and 3.
-    pub fn deck_sizes(&self) -> [usize; DECKS] {
-        [self.decks[0].len(), self.decks[1].len(), self.decks[2].len()]
-    }
-
-    /// The cards in the discard pile of a deck, by its index from 0.
-    pub fn pile(&self, index: usize) -> &[u8] {
-        &self.piles[index]
     }
 
     /// How the game ended, once it is over.
@@ -209,7 +213,8 @@ impl Position {
         Ok(())
     }
 
-    fn play(&mut self, chosen: Move) {
+    /// Plays a legal move.
+    pub(crate) fn play(&mut self, chosen: Move) {
         match chosen.kind() {
             MoveKind::Keep => self.draw_step(),
             MoveKind::Discard(building) => self.play_discard(building),
@@ -246,26 +251,6 @@ impl Position {
         opened.box_top = 0;
         opened.decks.iter_mut().for_each(|deck| deck.sort_unstable());
         opened
-    }
-
-    /// Returns the same position as an ordinary one, with every hidden order drawn at random.
-    ///
-    /// Discarded cards stay where they are: this is a world for who has seen the whole game.
-    ///
-    /// # Errors
-    /// `Error::Awaiting`: a card is awaited.
-    pub fn closed<R: Random>(&self, random: &mut R) -> Result<Position, Error> {
-        if self.awaited != Awaited::Nothing {
-            return Err(Error::Awaiting);
-        }
-        let mut closed = *self;
-        closed.open = false;
-        closed.reshuffles = random.reshuffles();
-        closed.decks.iter_mut().for_each(|deck| random.shuffle(deck));
-        if closed.config().mode == Mode::Expert {
-            closed.box_top = closed.draw_box_top(random);
-        }
-        Ok(closed)
     }
 
     /// The cards of which an open position awaits one, each as likely as the others: in table order, and a card of
@@ -354,7 +339,7 @@ impl Position {
     fn start_round(&mut self) {
         self.round += 1;
         self.seat = 0;
-        if self.cities.have_effects() {
+        if self.cities.effects {
             for seat in 0..self.config().players() {
                 let gain = self.cities.of(seat).effect.before_income(&self.cities, seat);
                 self.cities.of_mut(seat).coins += gain;
@@ -362,7 +347,7 @@ impl Position {
         }
         let incomes = self.cities.incomes();
         self.pay_effect(&incomes);
-        if self.cities.have_effects() {
+        if self.cities.effects {
             self.pay_after_income(&incomes);
         }
         self.discard_step();
@@ -449,7 +434,8 @@ impl Position {
     }
 
     fn turn_over(&mut self, number: u8) {
-        self.centre.insert_sorted(number);
+        self.centre.push(number);
+        self.centre.sort_unstable();
         self.draw_step();
     }
 
@@ -480,7 +466,7 @@ impl Position {
         let price = self.cities.of(seat).price(card(number));
         self.cities.of_mut(seat).coins -= price;
         self.cities.add(seat, number);
-        if self.cities.have_effects() {
+        if self.cities.effects {
             self.cities.of_mut(seat).used(Occasion::Purchase);
             for owner in 0..self.config().players() {
                 let gain = self.cities.of(owner).effect.paid(&self.cities, owner, seat, price);
@@ -549,7 +535,7 @@ impl Position {
     fn end(&mut self) {
         self.seat = 0;
         self.phase = Phase::Over;
-        if !self.cities.have_effects() {
+        if !self.cities.effects {
             return;
         }
         for seat in 0..self.config().players() {

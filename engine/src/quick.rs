@@ -6,7 +6,7 @@ use crate::cities::Cities;
 use crate::config::{Scoring, CITY_SIZE, MAX_PLAYERS};
 use crate::effects::Effect;
 use crate::error::Error;
-use crate::moves::{Move, MoveKind};
+use crate::moves::Move;
 use crate::position::{Outcome, Phase, Position};
 use crate::random::Random;
 
@@ -64,6 +64,17 @@ impl Position {
         self.outcome().ok_or(Error::Awaiting)
     }
 
+    /// Plays by the quick policy up to the turn of a seat in another round than `played`, or to the end.
+    ///
+    /// # Errors
+    /// `Error::Awaiting`: the position is an open one.
+    pub fn play_round(&mut self, seat: u8, played: u8) -> Result<(), Error> {
+        while self.phase != Phase::Over && (self.seat != seat || self.round == played) {
+            self.apply(self.quick_move(&[false; MAX_PLAYERS]).ok_or(Error::Awaiting)?)?;
+        }
+        Ok(())
+    }
+
     /// Plays to the end by uniformly random moves.
     ///
     /// # Errors
@@ -101,20 +112,13 @@ impl Position {
     }
 
     fn most_wanted_market(&self) -> Option<Move> {
-        let wanted = |market: Move| match market.kind() {
-            MoveKind::Market(number) => card(number).colour.map_or(0, |colour| {
-                let asks = |&&special: &&u8| card(special).condition[colour as usize - 1] > 0;
-                self.specials.iter().filter(asks).count()
-            }),
-            _ => 0,
+        let wanted = |market: Move| {
+            let colour = card(market.card()).colour;
+            let asks =
+                |&&special: &&u8| colour.map_or(false, |colour| card(special).condition[colour as usize - 1] > 0);
+            self.specials.iter().filter(asks).count()
         };
-        let mut best = self.legal_move(0)?;
-        for market in self.legal_moves() {
-            if wanted(market) > wanted(best) {
-                best = market;
-            }
-        }
-        Some(best)
+        self.best(-1.0, self.legal_moves(), |market| wanted(market) as f64)
     }
 
     fn best_card(&self, fast: bool) -> Option<Move> {
@@ -122,29 +126,39 @@ impl Position {
         let city = self.cities.of(seat);
         let (coins, income) = (city.coins, self.cities.income(seat));
         let (inhabitants, hearts) = city.symbols();
-        let (free, outlooks) = (CITY_SIZE as i32 - city.cards.len() as i32, Outlooks::of(&self.cities));
-        let mut choice = self.legal_move(0)?;
-        let mut best = -1.0; // less than any card's
+        let free = CITY_SIZE as i32 - city.cards.len() as i32;
+        let mut least = -1.0; // less than any card's
         if !fast {
             let idle = coins + city.effect.coin_gain();
-            best = outlooks.after(free).points(idle.into(), income.into(), inhabitants.into(), hearts.into());
+            least = self.outlook(free).points(idle.into(), income.into(), inhabitants.into(), hearts.into());
         }
-        let outlook = outlooks.after(free - 1);
-        for chosen in self.legal_moves().skip(1) {
-            if let MoveKind::Build(number) | MoveKind::Dwell(number) = chosen.kind() {
-                let card = card(number);
-                let value = outlook.points(
-                    (coins - city.price(card)).into(),
-                    (income + card.income).into(),
-                    (inhabitants + card.inhabitants).into(),
-                    (hearts + card.hearts).into(),
-                );
-                if value > best {
-                    (choice, best) = (chosen, value);
-                }
+        let outlook = self.outlook(free - 1);
+        self.best(least, self.legal_moves().skip(1), |bought| {
+            let card = card(bought.card());
+            outlook.points(
+                (coins - city.price(card)).into(),
+                (income + card.income).into(),
+                (inhabitants + card.inhabitants).into(),
+                (hearts + card.hearts).into(),
+            )
+        })
+    }
+
+    /// What a city with this number of free positions has before it.
+    fn outlook(&self, free: i32) -> Outlook {
+        Outlook::new(self.config().scoring, free, (CITY_SIZE - self.cities.longest()) as f64)
+    }
+
+    /// The first of the moves that are worth most, and more than `least`; else the first legal move.
+    fn best(&self, least: f64, moves: impl Iterator<Item = Move>, worth: impl Fn(Move) -> f64) -> Option<Move> {
+        let mut best = (self.legal_move(0)?, least);
+        for chosen in moves {
+            let worth = worth(chosen);
+            if worth > best.1 {
+                best = (chosen, worth);
             }
         }
-        Some(choice)
+        Some(best.0)
     }
 
     fn best_special(&self) -> Option<Move> {
@@ -153,55 +167,64 @@ impl Position {
         let (coins, income) = (f64::from(city.coins), f64::from(self.cities.income(seat)));
         let (inhabitants, hearts) = city.symbols();
         let (inhabitants, hearts) = (f64::from(inhabitants), f64::from(hearts));
-        let (free, outlooks) = (CITY_SIZE as i32 - city.cards.len() as i32, Outlooks::of(&self.cities));
-        let mut choice = self.legal_move(0)?;
-        let mut best = outlooks.after(free).points(coins, income, inhabitants, hearts);
-        for chosen in self.legal_moves().skip(1) {
-            if let MoveKind::Take(number) = chosen.kind() {
-                let special = card(number);
-                let value = estimate(&self.cities, seat, number);
-                let mut worth = outlooks.after(free - value.positions).points(
-                    coins + value.coins,
-                    income + value.income,
-                    inhabitants + value.inhabitants,
-                    hearts + value.hearts,
-                );
-                if changes_points(special.effect) {
-                    worth = special.effect.points(&self.cities, seat, round_half_even(worth)).into();
-                }
-                if worth > best {
-                    (choice, best) = (chosen, worth);
-                }
+        let free = CITY_SIZE as i32 - city.cards.len() as i32;
+        let least = self.outlook(free).points(coins, income, inhabitants, hearts);
+        self.best(least, self.legal_moves().skip(1), |taken| {
+            let effect = card(taken.card()).effect;
+            let value = estimate(&self.cities, seat, taken.card());
+            let worth = self.outlook(free - value.positions).points(
+                coins + value.coins,
+                income + value.income,
+                inhabitants + value.inhabitants,
+                hearts + value.hearts,
+            );
+            if changes_points(effect) {
+                return effect.points(&self.cities, seat, round_half_even(worth)).into();
             }
-        }
-        Some(choice)
+            worth
+        })
     }
 
     /// Returns the copy of an opponent's special that ends best; the box is not to be looked into.
     fn best_copy(&self) -> Option<Move> {
-        let (mut choice, mut best) = (self.legal_move(0)?, -1);
-        for chosen in self.legal_moves().filter(|&chosen| chosen != Move::COPY_BOX) {
+        let copies = self.legal_moves().filter(|&chosen| chosen != Move::COPY_BOX);
+        self.best(-1.0, copies, |copy| {
             let mut ending = *self;
-            if ending.apply(chosen).is_ok() {
-                let points = ending.cities.score(self.seat as usize).points;
-                if points > best {
-                    (choice, best) = (chosen, points);
-                }
-            }
-        }
-        Some(choice)
+            ending.play(copy);
+            ending.cities.score(self.seat as usize).points.into()
+        })
     }
 }
 
-/// What a special adds to a city.
-struct Value {
-    income: f64,
-    inhabitants: f64,
-    hearts: f64,
+/// What a city has, or what a special adds to it.
+pub(crate) struct Value {
+    pub income: f64,
+    pub inhabitants: f64,
+    pub hearts: f64,
     /// Coins, once.
-    coins: f64,
+    pub coins: f64,
     /// Positions of the city that it uses up.
-    positions: i32,
+    pub positions: i32,
+}
+
+impl Value {
+    /// The sums of both.
+    pub fn plus(&self, other: &Value) -> Value {
+        Value {
+            income: self.income + other.income,
+            inhabitants: self.inhabitants + other.inhabitants,
+            hearts: self.hearts + other.hearts,
+            coins: self.coins + other.coins,
+            positions: self.positions + other.positions,
+        }
+    }
+
+    /// The printed values of a card.
+    pub fn printed(number: u8) -> Value {
+        let card = card(number);
+        let (income, inhabitants, hearts) = (card.income.into(), card.inhabitants.into(), card.hearts.into());
+        Value { income, inhabitants, hearts, coins: 0.0, positions: 1 }
+    }
 }
 
 /// Estimates what a special adds to a city: what its effect gives now, and coins as they usually are.
@@ -226,51 +249,15 @@ fn estimate(cities: &Cities, seat: usize, number: u8) -> Value {
     }
 }
 
-fn changes_points(effect: Effect) -> bool {
+pub(crate) fn changes_points(effect: Effect) -> bool {
     matches!(effect, Effect::CoinsNowTwiceIncomeLosePointsIncome | Effect::DoublePointsBelow30)
 }
 
 /// Rounds a number that fits an i32 to the nearest whole one, and halves to the even one, as Python does.
-fn round_half_even(number: f64) -> i32 {
-    let whole = number as i32; // towards 0
-    let rest = number - f64::from(whole);
-    let rest = if rest < 0.0 { -rest } else { rest };
-    let up = rest > 0.5 || (rest == 0.5 && whole % 2 != 0);
-    whole
-        + if up {
-            if number < 0.0 {
-                -1
-            } else {
-                1
-            }
-        } else {
-            0
-        }
-}
-
-/// The outlooks of a table's cities by their free positions.
-struct Outlooks {
-    scoring: Scoring,
-    turns: f64,
-}
-
-impl Outlooks {
-    fn of(cities: &Cities) -> Outlooks {
-        Outlooks { scoring: cities.config.scoring, turns: (CITY_SIZE - cities.longest()) as f64 }
-    }
-
-    /// The outlook of a city with this number of free positions.
-    fn after(&self, free: i32) -> Outlook {
-        let free = f64::from(free);
-        let turns = self.turns.min(free * STRETCH);
-        let buys = turns.min(free).max(0.0);
-        Outlook {
-            turns: turns * INCOME,
-            buys: buys * SYMBOLS_AT_MOST,
-            half: buys * HALF_PRICE,
-            product: self.scoring == Scoring::Product,
-        }
-    }
+pub(crate) fn round_half_even(number: f64) -> i32 {
+    // Numbers of this size have no fraction: the sum is rounded to one of them.
+    const NO_FRACTION: f64 = (3u64 << 51) as f64;
+    (number + NO_FRACTION - NO_FRACTION) as i32
 }
 
 /// Inhabitants and hearts that one bought card brings if money is no object.
@@ -280,12 +267,12 @@ const HALF_PRICE: f64 = 3.5;
 /// What an inhabitant costs to come by, measured in hearts.
 const INHABITANT: f64 = 0.96;
 /// Turns an owner takes to fill one free position: below 1, as a special takes no turn.
-const STRETCH: f64 = 0.73;
+pub(crate) const STRETCH: f64 = 0.73;
 /// Share of the income still to come that will be spent well.
 const INCOME: f64 = 0.98;
 
 /// The turns and free positions a city has left: they say what its coins may still become.
-struct Outlook {
+pub(crate) struct Outlook {
     turns: f64,
     buys: f64,
     half: f64,
@@ -293,6 +280,23 @@ struct Outlook {
 }
 
 impl Outlook {
+    pub fn new(scoring: Scoring, free: i32, turns: f64) -> Outlook {
+        let free = f64::from(free);
+        let turns = turns.min(free * STRETCH);
+        let buys = turns.min(free).max(0.0);
+        Outlook {
+            turns: turns * INCOME,
+            buys: buys * SYMBOLS_AT_MOST,
+            half: buys * HALF_PRICE,
+            product: scoring == Scoring::Product,
+        }
+    }
+
+    /// Estimates the points at the end of a city with these sums.
+    pub fn of(&self, sums: &Value) -> f64 {
+        self.points(sums.coins, sums.income, sums.inhabitants, sums.hearts)
+    }
+
     /// Estimates the points at the end of a city with these coins and totals.
     ///
     /// The money still to come is spread over the purchases still to come; a purchase brings the more symbols the more

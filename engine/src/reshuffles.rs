@@ -1,9 +1,13 @@
 //! Rebuilding decks from their discard piles (articles 3.5, 5.5).
 
-use core::fmt::{self, Write};
+use core::fmt::Write;
 
+use crate::list::List;
 use crate::position::DECKS;
 use crate::random::{FastRandom, PythonRandom, Random};
+
+/// What Python's generator is seeded by.
+pub(crate) type Text = List<64>;
 
 /// The randomness of reshuffles: it depends on the deal's seed, the deck and how often that deck was rebuilt
 /// before, and on nothing that players do.
@@ -17,14 +21,9 @@ pub struct Reshuffles {
 }
 
 impl Reshuffles {
-    /// Reshuffles of a deal of the arena.
-    pub fn by_contract(seed: u64) -> Reshuffles {
-        Reshuffles { seed, rebuilt: [0; DECKS], by_contract: true }
-    }
-
-    /// Reshuffles of a sampled world.
-    pub fn fast(seed: u64) -> Reshuffles {
-        Reshuffles { seed, rebuilt: [0; DECKS], by_contract: false }
+    /// Reshuffles of a deal, or of a sampled world.
+    pub fn new(seed: u64, by_contract: bool) -> Reshuffles {
+        Reshuffles { seed, rebuilt: [0; DECKS], by_contract }
     }
 
     /// Shuffles the cards of a discard pile, which are in table order; the first one will be on top.
@@ -35,39 +34,12 @@ impl Reshuffles {
             return;
         }
         if self.by_contract {
-            let mut text = Text::default();
+            let mut text = Text::EMPTY;
             // Writing fails for want of room only, of which there is enough for the largest numbers.
             let _ = write!(text, "happycity reshuffle {} {} {}", self.seed, index + 1, times);
-            PythonRandom::of_text(text.as_bytes()).shuffle(cards);
+            PythonRandom::of_text(&text).shuffle(cards);
         } else {
             FastRandom::new(self.seed ^ (u64::from(times) << 2 | index as u64)).shuffle(cards);
         }
-    }
-}
-
-/// A short text without allocation.
-pub(crate) struct Text {
-    bytes: [u8; 64],
-    len: usize,
-}
-
-impl Default for Text {
-    fn default() -> Text {
-        Text { bytes: [0; 64], len: 0 }
-    }
-}
-
-impl Text {
-    pub(crate) fn as_bytes(&self) -> &[u8] {
-        &self.bytes[..self.len]
-    }
-}
-
-impl fmt::Write for Text {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        let end = self.len + text.len();
-        self.bytes.get_mut(self.len..end).ok_or(fmt::Error)?.copy_from_slice(text.as_bytes());
-        self.len = end;
-        Ok(())
     }
 }

@@ -6,9 +6,8 @@ use crate::config::{Mode, CITY_SIZE, LAST_ROUND};
 use crate::effects::Effect;
 use crate::error::Error;
 use crate::list::List;
-use crate::position::{Awaited, Phase, Position, DECKS, DECK_SIZE};
+use crate::position::{Phase, Position, DECKS, DECK_SIZE};
 use crate::random::Random;
-use crate::reshuffles::Reshuffles;
 
 /// The public state of a game at a decision, complete enough to go on playing from it.
 #[derive(Clone, Copy, Debug)]
@@ -131,17 +130,9 @@ impl Position {
     /// What any seat may know (chapter 7).
     pub fn view(&self) -> View {
         let sizes = |lists: &[List<DECK_SIZE>; DECKS]| [lists[0].len(), lists[1].len(), lists[2].len()];
-        let seen = Position {
-            awaited: Awaited::Nothing,
-            open: false,
-            decks: [List::EMPTY; DECKS],
-            piles: [List::EMPTY; DECKS],
-            box_top: 0,
-            sphinx_copy: 0,
-            reshuffles: Reshuffles::fast(0),
-            legal: List::EMPTY,
-            ..*self
-        };
+        let Position { cities, centre, specials, dwellings, round, seat, phase, .. } = *self;
+        let empty = Position::empty(self.config());
+        let seen = Position { cities, centre, specials, dwellings, round, seat, phase, ..empty };
         View { seen, decks: sizes(&self.decks), discards: sizes(&self.piles) }
     }
 }
@@ -149,7 +140,8 @@ impl Position {
 /// Samples positions that look like a view: what is hidden is drawn so that nothing seen contradicts it.
 #[derive(Clone, Copy, Debug)]
 pub struct Worlds {
-    seen: Position,
+    /// What is in sight, and the known cards in the discard piles.
+    pub seen: Position,
     /// For each deck the cards that aren't known to be anywhere, in table order.
     hidden: [List<DECK_SIZE>; DECKS],
     left: [usize; DECKS],
@@ -180,11 +172,6 @@ impl Worlds {
             }
         }
         Ok(worlds)
-    }
-
-    /// What is in sight, and the known cards in the discard piles.
-    pub fn seen(&self) -> &Position {
-        &self.seen
     }
 
     /// Draws a world. With Python's generator it is the world of `Game.worlds`.

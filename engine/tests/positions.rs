@@ -1,8 +1,7 @@
 //! Games and inputs that no other test has: nothing panics, and what is accepted can be played.
 
 use happycity_engine::{
-    Awaited, Config, Deal, Error, FastRandom, Mode, Move, Position, Random, Scoring, View, Worlds, MAX_BYTES,
-    MOVE_COUNT,
+    Awaited, Config, Error, FastRandom, Mode, Move, Position, Random, Scoring, View, Worlds, MAX_BYTES, MOVE_COUNT,
 };
 
 fn configs() -> impl Iterator<Item = Config> {
@@ -30,7 +29,7 @@ fn positions(games: u64) -> impl Iterator<Item = Position> {
     configs().flat_map(move |config| {
         (0..games).flat_map(move |seed| {
             let mut random = FastRandom::new(seed);
-            let mut next = Some(Position::new(&Deal::shuffle(config, seed)));
+            let mut next = Some(Position::deal(config, seed));
             core::iter::from_fn(move || {
                 let position = next?;
                 next = random_move(&position, &mut random).map(|chosen| {
@@ -77,7 +76,7 @@ fn bytes_round_trip() {
 fn open_games() {
     for (seed, config) in (0..).zip(configs()) {
         let mut random = FastRandom::new(seed);
-        let mut position = Position::new(&Deal::shuffle(config, seed)).opened();
+        let mut position = Position::deal(config, seed).opened();
         while position.outcome().is_none() {
             let cards = position.awaited_cards();
             if position.awaited == Awaited::Nothing {
@@ -85,7 +84,6 @@ fn open_games() {
                 continue;
             }
             assert_eq!(position.reveal(0), Err(Error::NotAwaited));
-            assert_eq!(position.closed(&mut random).err(), Some(Error::Awaiting));
             let again = Position::from_bytes(&bytes_of(&position)).unwrap();
             assert_eq!(again.awaited_cards(), cards);
             position.reveal(cards[random.below(cards.len())]).unwrap();
@@ -98,15 +96,13 @@ fn open_games() {
 fn worlds_look_alike() {
     let mut random = FastRandom::new(1);
     for position in positions(2).filter(|position| position.outcome().is_none()) {
-        let discarded: Vec<u8> = (0..3).flat_map(|deck| position.pile(deck).to_vec()).collect();
+        let discarded: Vec<u8> = (0..3).flat_map(|deck| position.piles[deck].to_vec()).collect();
         for known in [None, Some(&discarded[..])] {
             let mut world = Worlds::new(&position.view(), known).unwrap().sample(&mut random);
             assert_eq!(message_of(&world.view()), message_of(&position.view()));
             assert!(world.legal_moves().eq(position.legal_moves()));
             world.play_out(&[false; 5]).unwrap();
         }
-        let closed = position.closed(&mut random).unwrap();
-        assert_eq!(message_of(&closed.view()), message_of(&position.view()));
     }
 }
 
@@ -158,10 +154,36 @@ fn any_message() {
     assert!(accepted > 100, "{} were accepted", accepted);
 }
 
+/// Noise is refused too, with or without the beginning of what is accepted.
+#[test]
+fn noise() {
+    let mut random = FastRandom::new(4);
+    for position in positions(1) {
+        for original in [bytes_of(&position), message_of(&position.view()), Vec::new()] {
+            let kept = random.below(original.len() + 1);
+            let mut bytes = original[..kept].to_vec();
+            bytes.extend((0..random.below(300)).map(|_| random.seed() as u8));
+            if let Ok(position) = Position::from_bytes(&bytes) {
+                play(position, &mut random);
+            }
+            if let Ok(worlds) = View::from_message(&bytes).and_then(|view| Worlds::new(&view, None)) {
+                play(worlds.sample(&mut random), &mut random);
+            }
+            let moves: Vec<u8> = (0..random.below(12)).map(|_| random.below(100) as u8).collect();
+            let _ = Worlds::new(&position.view(), Some(&moves));
+        }
+    }
+}
+
 fn play(mut position: Position, random: &mut FastRandom) {
     let mut row = vec![0.0; happycity_engine::row_size(position.config().players())];
     assert!(position.observe(0, &mut row));
     position.quick_move(&[true; 5]);
+    for seat in 0..position.config().players() {
+        assert!(position.features(seat).iter().all(|number| number.is_finite()));
+    }
+    let mut round = position;
+    let _ = round.play_round(position.seat, position.round);
     let mut quick = position;
     let _ = quick.play_out(&[false; 5]);
     while let Some(chosen) = random_move(&position, random) {

@@ -107,7 +107,8 @@ def test_rollout_stays_within_its_simulations(mode: Mode, monkeypatch: pytest.Mo
         played += 1
         return play_out(game, move, fast)
 
-    monkeypatch.setattr("happycity_bots.rollout.play_out", counted)
+    monkeypatch.setattr("happycity_bots.sampled.Worlds", None)
+    monkeypatch.setattr("happycity_bots.sampled.play_out", counted)
     most = 0
     for _ in play(Game.deal(Config(mode=mode), seed=5), [RolloutBot] * 4):
         most, played = max(most, played), 0

@@ -87,7 +87,8 @@ def test_rollout_tries_specials_out_in_the_expert_game(monkeypatch: pytest.Monke
         tried.add(game.phase)
         return play_out(game, move, fast)
 
-    monkeypatch.setattr("happycity_bots.rollout.play_out", watched)
+    monkeypatch.setattr("happycity_bots.sampled.Worlds", None)
+    monkeypatch.setattr("happycity_bots.sampled.play_out", watched)
     for seed in range(4):
         for _ in play(Game.deal(Config(mode=Mode.EXPERT), seed=seed), [BOTS["rollout"]] * 4):
             pass

@@ -49,8 +49,9 @@ class Trials:
 
 
 def choose(view: View, options: Sequence[Candidate], trials: Trials, **changes: object) -> Move:
-    usual: dict[str, object] = {"budget": TrialBudget(playouts=32), "confidence": 1, "rng": random.Random(1)}
-    return halve(view, options, trials, **{**usual, **changes})  # type: ignore[arg-type]
+    usual: dict[str, object] = {"budget": TrialBudget(playouts=32), "confidence": 1}
+    worlds = Game.worlds(view, random.Random(1))
+    return halve(worlds, options, trials, **{**usual, **changes})  # type: ignore[arg-type]
 
 
 def test_halving_keeps_the_better_half_in_the_same_worlds() -> None:

@@ -7,6 +7,7 @@ import random
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -17,11 +18,13 @@ from tools.engine.engine_equality import (
     Equality,
     expected_copies,
     expected_reach,
+    position_bytes,
     prove,
     traced_record,
 )
+from tools.release.packages import pack_engine
 
-from happycity import Config, Deal, Game, Mode
+from happycity import Config, Game, Mode
 from happycity_client import Decision, GameStarted
 
 pytestmark = [pytest.mark.level(3), pytest.mark.skipif(bool(lacking()), reason=lacking())]
@@ -59,7 +62,7 @@ def test_deals(engine: ModuleType) -> None:
         for mode in Mode:
             config = Config(players=5, mode=mode)
             dealt = engine.Position.deal(config, seed=seed)
-            assert bytes(dealt) == bytes(engine.Position.of_deal(Deal.shuffle(config, seed=seed)))
+            assert bytes(dealt) == position_bytes(Game.deal(config, seed=seed))
 
 
 def test_example_of_a_search(engine: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,9 +107,22 @@ def test_refused(engine: ModuleType) -> None:
     assert bytes(position) == before
 
 
+@pytest.mark.nightly
+def test_wheel_in_an_empty_environment(tmp_path: Path) -> None:
+    """The wheel that a release publishes plays a game where nothing else is installed."""
+    pack_engine(tmp_path)
+    (wheel,) = tmp_path.glob("happycity_engine-*-cp311-abi3-*.whl")
+    subprocess.run([sys.executable, "-m", "venv", tmp_path / "venv"], check=True)
+    python = tmp_path / "venv" / "bin" / "python"
+    subprocess.run([python, "-m", "pip", "install", "--quiet", "--no-index", wheel], check=True)
+    command = [str(python), "-I", str(ROOT / "engine/python/play_a_game.py")]
+    played = subprocess.run(command, check=True, capture_output=True, text=True, cwd=tmp_path)
+    assert played.stdout.count("(") == 6  # points, coins, inhabitants, hearts and ranks
+
+
 def test_card_table() -> None:
     """The engine's cards are those of the rules' tables."""
-    subprocess.run([sys.executable, "engine/make_cards.py", "--check"], cwd=ROOT, check=True)
+    subprocess.run([sys.executable, "engine/make_tables.py", "--check"], cwd=ROOT, check=True)
 
 
 @pytest.mark.skipif(not shutil.which("cargo-clippy"), reason="there is no clippy")

@@ -74,21 +74,23 @@ def test_rows_are_the_own_seats_positions() -> None:
     observations, infos = envs.reset(seed=1)
     seats = envs.seats.copy()
     games = 0
-    played = envs.play.games[:]
     while games < 8:
-        for row, game in enumerate(envs.play.games):
+        for row in range(4):
+            game = envs.play.follow(row).game
             assert game.seat == seats[row]
             assert (observations[row] == own.of(game, game.seat)).all()
+        played = [envs.play.follow(row) for row in range(4)]
         mask = infos["action_mask"]
         observations, rewards, over, _, infos = envs.step((rng.random(mask.shape) * mask).argmax(1))
         for row in np.flatnonzero(over).tolist():
             games += 1
-            assert played[row].outcome is not None
-            assert (infos["final_obs"][row] == own.of(played[row], seats[row])).all()
+            last = played[row]
+            last.catch_up(envs.last_games[row].actions)
+            assert last.game.outcome == envs.last_games[row].outcome
+            assert (infos["final_obs"][row] == own.of(last.game, seats[row])).all()
             rank = infos["final_info"]["rank"][row]
             assert rewards[row] <= 1 - 2 * (rank - 1) / 3 + 1e-6  # less if the place is shared
             seats[row] = (seats[row] + 1) % 4
-        played = envs.play.games[:]
 
 
 def test_opponents_are_asked_together_and_can_be_exchanged() -> None:

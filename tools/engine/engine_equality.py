@@ -22,7 +22,7 @@ from typing import Any
 
 from happycity import Config, Deal, Game, Mode, Move, Phase, Scoring
 from happycity.records.record import Json, Recorder, trace
-from happycity.records.replay import deal_of, positions_of
+from happycity.records.replay import config_of, positions_of
 from happycity.rules import moves as m
 from happycity.rules.cards import SPECIALS, Card, CardKind
 from happycity.rules.deals import CITY_SIZE, DECKS
@@ -31,6 +31,7 @@ from happycity.rules.moves import MoveKind
 from happycity.rules.views import EventKind
 from happycity.wire.messages import view_message
 from happycity_envs.selfplay import Observations
+from happycity_evaluation.features import position_rows
 from happycity_evaluation.quick import fast_builders, play_out, quick_move
 from tools.benchmarks.harness import parser
 from tools.engine import load_engine
@@ -180,7 +181,6 @@ class Equality:
         self.reached: Counter[str] = Counter()
         """What games reached, by its name: how often."""
         self._observations = {players: Observations(players) for players in range(2, 6)}
-        self._moves = list(Move.all())
 
     def compare(self, record: Json, rng: random.Random) -> None:
         """Replay a record by both engines.
@@ -188,7 +188,7 @@ class Equality:
         Raises:
             DifferenceError: they disagree; it says where.
         """
-        position = self._engine.Position.of_deal(deal_of(record))
+        position = self._engine.Position.deal(config_of(record), seed=record["deal"]["seed"])
         copied = 0
         for number, game in enumerate(positions_of(record), start=1):
             for event in game.events:
@@ -209,7 +209,6 @@ class Equality:
         """Compare all that there is of a position."""
         _equal(where, "bytes", bytes(position), position_bytes(game, copied=copied))
         _equal(where, "legal moves", position.legal_moves, [move.index for move in game.legal_moves])
-        _equal(where, "incomes", position.incomes, game.cities.incomes())
         outcome = game.outcome
         expected = outcome and (
             outcome.points,
@@ -235,8 +234,10 @@ class Equality:
                 [bool(worlds.fast >> seat & 1) for seat in range(len(fast))],
                 list(fast),
             )
-            expected = list(islice(Game.worlds(view, random.Random(text), discarded=discarded), 2))
-            for world, same in zip(worlds.sample_as_python(text, 2), expected, strict=True):
+            python, native = random.Random(text), random.Random(text)
+            for same in islice(Game.worlds(view, python, discarded=discarded), 2):
+                world = worlds.sample_as_python(native)
+                _equal(where, "randomness", native.getstate(), python.getstate())
                 _equal(where, "world", bytes(world), position_bytes(same))
                 _equal(
                     where, "moves of a world", world.legal_moves, [move.index for move in same.legal_moves]
@@ -247,16 +248,26 @@ class Equality:
                     move = rng.choice(moves)
                     worth = play_out(same.copy(), move, each)
                     _equal(where, "playout", world.playout(move.index, fast=mask), worth)
+                self._same_next_turn(where, world, same, rng.choice(moves))
+        _equal(where, "features", position.features(), position_rows(view))
         _equal(where, "read again", bytes(self._engine.Position.from_bytes(bytes(position))), bytes(position))
         observer = rng.randrange(game.config.players)
         row = self._observations[game.config.players].of(game, observer).tobytes()
         _equal(where, "observation", position.observation(observer), row)
-        mask = bytearray(len(self._moves))
-        for move in moves:
-            mask[move.index] = 1
-        _equal(where, "mask", position.mask(), bytes(mask))
         if rng.randrange(_RARELY) == 0:
             self._same_open(where, position.opened(), game.opened(), rng)
+
+    def _same_next_turn(self, where: str, world: Any, same: Game, move: Move) -> None:
+        """Compare the next turn of a seat, and its rows of features there."""
+        later = world.next_turn(move.index)
+        game, seat, played = same.copy(), same.seat, same.round
+        game.apply(move)
+        while game.outcome is None and (game.seat != seat or game.round == played):
+            game.apply(quick_move(game))
+        _equal(where, "next turn", later.legal_moves, [move.index for move in game.legal_moves])
+        if game.outcome is None:
+            self.reached["rows of features"] += game.config.players
+            _equal(where, "features of the next turn", later.features(), position_rows(game.view()))
 
     def _same_open(self, where: str, position: Any, game: Game, rng: random.Random) -> None:
         """Play on with open draws to the end, by the collecting movers."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable
+from functools import partial
 from itertools import cycle, islice
 from typing import Any
 
@@ -16,7 +17,10 @@ from happycity import Config, Game, Mode
 from happycity.compiled import is_compiled
 from happycity.records.random_games import play_random_game
 from happycity.wire.messages import view_message
+from happycity_bots import BOTS, sampled
+from happycity_client import Decision, GameStarted
 from happycity_envs.selfplay import Observations
+from happycity_evaluation.features import position_rows
 from happycity_evaluation.quick import play_out
 from tools.benchmarks.harness import parser
 from tools.engine import load_engine
@@ -74,7 +78,23 @@ def actions(engine: Any, config: Config) -> dict[str, tuple[Callable[[], object]
             lambda: observations.of(game, game.seat),
             lambda: position.observation(position.seat),
         ),
+        "the rows of features of all seats": (lambda: position_rows(game.view()), position.features),
+        **{
+            f"a purchase of a new {name}": (
+                partial(_choose, name, game, None),
+                partial(_choose, name, game, engine),
+            )
+            for name in ("rollout", "search", "champion")
+        },
     }
+
+
+def _choose(name: str, game: Game, engine: Any) -> None:
+    """Let a new bot choose, with the engine or without it."""
+    sampled.Worlds = engine and engine.Worlds  # type: ignore[misc]
+    names = ("",) * game.config.players
+    start = GameStarted(match_id=0, config=game.config, seat=game.seat, bots=names, seed=1)
+    BOTS[name](start).choose(Decision.of(game))
 
 
 def main() -> None:

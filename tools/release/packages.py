@@ -44,6 +44,11 @@ def pack_python(out: Path) -> None:
     (out / f"happycity-{version()}.licences.txt").write_text(licences(names))
 
 
+def pack_engine(out: Path) -> None:
+    """Build the wheel of the native engine for this platform, for Python 3.11 and newer."""
+    _run(_UV, "build", "--quiet", "--wheel", "--out-dir", out, ROOT / "engine/python")
+
+
 def pack_go(out: Path) -> None:
     """Lay the module out as the Go proxy serves it; `GOPROXY=file://...` reads it."""
     folder = out / "go" / GO_MODULE / "@v"
@@ -118,6 +123,7 @@ def _pack_folder(out: Path, top: str, files: Mapping[str, Path]) -> None:
 
 LANGUAGES: dict[str, tuple[str, Callable[[Path], None]]] = {
     "python": ("git", pack_python),
+    "engine": ("cargo", pack_engine),
     "go": ("git", pack_go),
     "typescript": ("npm", pack_typescript),
     "rust": ("cargo", pack_rust),

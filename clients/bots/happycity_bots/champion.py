@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
-from happycity import Game, Move, Outcome, View
+from happycity import Move, Outcome, View
 from happycity_bots.halving import TrialBudget, halve, prune
 from happycity_bots.planner import PlannerBot, Situation
+from happycity_bots.sampled import NextTurn, next_turns
 from happycity_client import GameStarted
-from happycity_evaluation.features import Frame, position_rows, takings, waiting_rows
-from happycity_evaluation.quick import quick_move
+from happycity_evaluation.features import Frame, takings, waiting_rows
 from happycity_evaluation.turn_strengths import CONFIDENCE, TurnStrengths, champions_network, lead
 from happycity_evaluation.valuation import STACKS, UNAFFORDABLE, Appraisal, cities_of
 
@@ -103,32 +103,25 @@ class ChampionBot(PlannerBot):
 
     def _tried(self, view: View, moves: tuple[Move, ...], values: Sequence[float]) -> Move:
         candidates = prune(moves, values, near=NEAR, most=MOST)
-        return halve(
-            view, candidates, self._round_later, budget=self.budget, confidence=CONFIDENCE, rng=self.rng
-        )
+        worlds, seat = next_turns(view, self.rng), view.seat
 
-    def _round_later(self, world: Game, moves: Sequence[Move]) -> list[float]:
-        """Return the worth of the position before the own next turn, after each move."""
-        seat, played, players = world.seat, world.round, world.config.players
-        rows: list[list[float]] = []
-        ended: list[float | None] = []
-        for move in moves:
-            game = world.copy()
-            game.apply(move)
-            while game.outcome is None and (game.seat != seat or game.round == played):
-                game.apply(quick_move(game))
-            if game.outcome is None:
-                rows += position_rows(game.view())
-            ended.append(None if game.outcome is None else _place_value(game.outcome, seat))
+        def trial(next_turn: NextTurn, moves: Sequence[Move]) -> list[float]:
+            return self._worths([next_turn(move) for move in moves], seat)
+
+        return halve(worlds, candidates, trial, budget=self.budget, confidence=CONFIDENCE)
+
+    def _worths(self, turns: Sequence[Outcome | list[list[float]]], seat: int) -> list[float]:
+        """Return the worth of each position before a seat's next turn, or of an outcome."""
+        rows = [row for turn in turns if isinstance(turn, list) for row in turn]
         strengths = iter(self._network.strengths(rows) if rows else ())
-        values = []
-        for value in ended:
-            if value is not None:
-                values.append(value)
+        worths = []
+        for turn in turns:
+            if isinstance(turn, list):
+                seats = [next(strengths) for _ in turn]
+                worths.append(mean_lead(seats.pop(seat), seats))
             else:
-                seats = [next(strengths) for _ in range(players)]
-                values.append(mean_lead(seats.pop(seat), seats))
-        return values
+                worths.append(_place_value(turn, seat))
+        return worths
 
 
 def mean_lead(own: float, others: Sequence[float]) -> float:

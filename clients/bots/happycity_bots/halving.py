@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import random
 import re
 import time
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple, TypeVar
 
-from happycity import ConfigError, Game, Move, View
+from happycity import ConfigError, Move
 
-Trial = Callable[[Game, Sequence[Move]], list[float]]
-"""Returns how well each move does in a sampled world, from -1 to 1. It leaves the world as it is."""
+_World = TypeVar("_World")
 
 _BUDGET = re.compile(r"([1-9]\d{0,6})(ms)?")
 
@@ -57,35 +55,35 @@ def prune(moves: Sequence[Move], priors: Sequence[float], *, near: float, most: 
 
 
 def halve(
-    view: View,
+    worlds: Iterator[_World],
     candidates: Sequence[Candidate],
-    trial: Trial,
+    trial: Callable[[_World, Sequence[Move]], list[float]],
     *,
     budget: TrialBudget,
     confidence: float,
-    rng: random.Random,
     clock: Callable[[], float] = time.perf_counter,
 ) -> Move:
-    """Return the candidate that does best, by its prior and by trials in worlds that look like `view`.
+    """Return the candidate that does best, by its prior and by trials in sampled worlds.
 
-    The prior counts as much as `confidence` trials. Each stage spends an equal part of the budget on the
-    candidates left, in the same worlds for all of them, and keeps the better half. Under a clock it stops
-    when the time is over, after one world at least.
+    A trial returns how well each move does in a world, from -1 to 1, and leaves the world as it is. The prior
+    counts as much as `confidence` trials. Each stage spends an equal part of the budget on the candidates
+    left, in the same worlds for all of them, and keeps the better half. Under a clock it stops when the time
+    is over, after one world at least.
     """
     if not any(budget):
         return candidates[0].move
     left = list(candidates)
     totals = {candidate.move: candidate.prior * confidence for candidate in left}
     stages = (len(left) - 1).bit_length()
-    began, worlds = clock(), 0
+    began, tried = clock(), 0
     for stage in range(1, stages + 1):
-        goal = worlds + budget.playouts // (stages * len(left))
+        goal = tried + budget.playouts // (stages * len(left))
         due = began + budget.seconds * stage / stages
-        while worlds < goal or not worlds or (not budget.playouts and clock() < due):
+        while tried < goal or not tried or (not budget.playouts and clock() < due):
             moves = [candidate.move for candidate in left]
-            for move, value in zip(moves, trial(Game.from_view(view, rng), moves), strict=True):
+            for move, value in zip(moves, trial(next(worlds), moves), strict=True):
                 totals[move] += value
-            worlds += 1
+            tried += 1
         left.sort(key=lambda candidate: totals[candidate.move], reverse=True)
         del left[(len(left) + 1) // 2 :]
     return left[0].move

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from itertools import islice
 
-from happycity import Game, Mode, Move, View
+from happycity import Mode, Move, View
 from happycity.rules.deals import CITY_SIZE
 from happycity_bots.planner import PlannerBot, Situation, best
+from happycity_bots.sampled import playouts
 from happycity_bots.specials import take_values
-from happycity_evaluation.quick import fast_builders, play_out
 from happycity_evaluation.valuation import turns_left
 
 FEW_TURNS = 5.2
@@ -58,9 +58,8 @@ class RolloutBot(PlannerBot):
         """Try two moves in sampled worlds, as long as the challenger may still come out better."""
         leads: list[float] = []
         mean = error = 0.0
-        fast = fast_builders(view)
-        for world in islice(Game.worlds(view, self.rng), self.simulations // 2):
-            leads.append(play_out(world.copy(), challenger, fast) - play_out(world, holder, fast))
+        for play_out in islice(playouts(view, self.rng), self.simulations // 2):
+            leads.append(play_out(challenger) - play_out(holder))
             mean, error = _mean_and_error(leads)
             if len(leads) >= LEAST_WORLDS and mean < needed:
                 return False

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from happycity import Game, Move, View
+from happycity import Move, View
 from happycity.rules.deals import CITY_SIZE
 from happycity_bots.halving import TrialBudget, halve, prune
 from happycity_bots.planner import PlannerBot, Situation
+from happycity_bots.sampled import Playout, playouts
 from happycity_bots.specials import take_values
 from happycity_client import GameStarted
-from happycity_evaluation.quick import fast_builders, play_out
 
 NEAR = 0.15
 """How far behind the best move another one may be to be tried, as a share of the expected points."""
@@ -46,9 +46,9 @@ class SearchBot(PlannerBot):
     def _tried(self, view: View, moves: tuple[Move, ...], values: Sequence[float], *, points: float) -> Move:
         priors = [worth / (points + CITY_SIZE) for worth in values]
         candidates = prune(moves, priors, near=NEAR, most=MOST)
-        fast = fast_builders(view)
 
-        def trial(world: Game, moves: Sequence[Move]) -> list[float]:
-            return [play_out(world.copy(), move, fast) for move in moves]
+        def trial(play_out: Playout, moves: Sequence[Move]) -> list[float]:
+            return [play_out(move) for move in moves]
 
-        return halve(view, candidates, trial, budget=self.budget, confidence=CONFIDENCE, rng=self.rng)
+        worlds = playouts(view, self.rng)
+        return halve(worlds, candidates, trial, budget=self.budget, confidence=CONFIDENCE)

@@ -50,7 +50,8 @@ class HappyCityEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
     def _begin(self) -> None:
         self.seat = int(self.tables.seats[0])
         """The own seat in this game."""
-        self.game = self.tables.play.games[0]
+        self._followed = self.tables.play.follow(0)
+        self.game = self._followed.game
         """The game as the engine has it."""
         self._is_over = False
         self._mask: NDArray[np.int8] = self.tables.play.arrays.masks[0].copy()
@@ -76,6 +77,10 @@ class HappyCityEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         is_legal = self._mask[move_of(int(action)).index] == 1
         _, rewards, over, _, _ = self.tables.step(np.array([action], np.int64))
         self._is_over = bool(over[0])
+        if not self._is_over:
+            self.tables.play.follow(0)
+        elif 0 in self.tables.last_games:
+            self._followed.catch_up(self.tables.last_games[0].actions)
         # A table whose game has ended shows the next one, which this environment leaves to `reset`.
         self._mask = mask_of(()) if self._is_over else self.tables.play.arrays.masks[0].copy()
         if self.render_mode == "human":

@@ -15,6 +15,7 @@ from happycity.rules.cards import BUILDINGS, CARDS, DWELLINGS, SPECIALS, Card, C
 from happycity.rules.deals import CITY_SIZE, DECKS, LAST_ROUND, Config, Scoring
 from happycity.rules.game import Game
 from happycity.rules.moves import Move
+from happycity.rules.scoring import score
 from happycity.rules.views import EventKind, Phase
 
 COINS: Final = 20
@@ -98,6 +99,11 @@ _CHANGED_BY_EVENT: Final = {
 }
 _CHANGED_BY: Final = (0, *[_CHANGED_BY_EVENT[kind] for kind in EventKind])
 """The parts that an event changes, by its kind."""
+
+
+def _row_size(players: int) -> int:
+    """Return how many bytes a row has for a number of players."""
+    return _FLOAT * (_PHASES + 3 + 2 * players + _BUILDINGS) + _SEATS + players * _SEAT
 
 
 def _copies(numbers: Sequence[int]) -> bytearray:
@@ -261,45 +267,79 @@ class RowWriter:
 
 
 class Rows:
-    """The positions of many games as their seats to decide see them, the legal actions, and the seats."""
+    """Games in step with their rows, legal actions and seats: `happycity_engine.Games` in Python."""
 
-    def __init__(self, config: Config, games: int, size: int) -> None:
-        """Make buffers for a number of games, whose rows have `size` numbers."""
-        self.observations = bytearray(_FLOAT * size * games)
-        """32-bit floats."""
-        self.masks = bytearray(_ACTION_COUNT * games)
-        """A byte for each action: 1 if it is legal, or else 0."""
-        self.seats = bytearray(games)
-        """A byte for each game."""
-        self._writers = [RowWriter(config, self.observations, _FLOAT * size * row) for row in range(games)]
+    def __init__(self, config: Config, observations: bytearray, masks: bytearray, seats: bytearray) -> None:
+        """Take buffers that are all 0: 32-bit floats, a byte for each action, and a byte for each game."""
+        self._config = config
+        self._observations = observations
+        self._masks = masks
+        self._seats = seats
+        self._size = len(observations) // len(seats)
+        self._writers = [RowWriter(config, observations, self._size * row) for row in range(len(seats))]
+        self._games: list[Game] = []
+        self._played: list[bytearray] = []
 
-    def write(self, row: int, game: Game, changed: int = _ALL) -> None:
-        """Write the position of a game into a row, or those parts that have `changed` since the last one."""
+    def deal(self, row: int, seed: int) -> None:
+        """Start a game in a row; rows are begun in their order."""
+        self._games[row : row + 1] = [Game.deal(self._config, seed=seed)]
+        self._played[row : row + 1] = [bytearray()]
+        self._write(row, self._games[row], _ALL)
+
+    def _write(self, row: int, game: Game, changed: int) -> None:
+        """Write the position of a game into a row, as far as it has `changed` since the last one."""
         seat = game.seat
         self._writers[row].write(game, seat, changed)
-        self.seats[row] = seat
+        self._seats[row] = seat
         start = _ACTION_COUNT * row
-        self.masks[start : start + _ACTION_COUNT] = _NO_ACTIONS
-        write_mask(game.legal_moves, self.masks, start)
+        self._masks[start : start + _ACTION_COUNT] = _NO_ACTIONS
+        write_mask(game.legal_moves, self._masks, start)
 
-    def play(self, games: list[Game], actions: list[int], rows: list[int]) -> list[int]:
-        """Play an action in the game of each row and write its position; return the rows of games that ended.
+    def play(self, actions: list[int], rows: list[int]) -> list[int]:
+        """Play an action in the game of each row; return the rows of games that ended, which aren't written.
 
         Raises:
             IllegalMoveError: an action is not legal; games before it have been played on.
         """
         ended = []
         for which, row in enumerate(rows):
-            game = games[row]
-            game.apply(_ACTIONS[actions[which]])
+            game, action = self._games[row], actions[which]
+            game.apply(_ACTIONS[action])
+            self._played[row].append(action)
             if game.outcome is None:
                 changed = 0
                 for event in game.events:
                     changed |= _CHANGED_BY[event[0]]  # its kind: a place costs less than a name
-                self.write(row, game, changed)
+                self._write(row, game, changed)
             else:
                 ended.append(row)
         return ended
+
+    def actions(self, row: int) -> bytes:
+        """Return what was played in the game of a row, a byte each."""
+        return bytes(self._played[row])
+
+    def position(self, row: int) -> RowPosition:
+        """Return the game of a row."""
+        return RowPosition(self._games[row])
+
+
+class RowPosition:
+    """What self-play asks of a game besides its row: a part of `happycity_engine.Position`."""
+
+    def __init__(self, game: Game) -> None:
+        self._game = game
+
+    def score(self) -> tuple[tuple[int, ...], ...]:
+        """Return the outcome if the game ended now: points, coins, inhabitants, hearts and ranks."""
+        ending = score(self._game.cities)
+        return ending.points, ending.coins, ending.inhabitants, ending.hearts, ending.ranks
+
+    def observation(self, seat: int) -> bytes:
+        """Return the row of the position as a seat sees it."""
+        row = bytearray(_row_size(self._game.config.players))
+        RowWriter(self._game.config, row, 0).write(self._game, seat)
+        return bytes(row)
 
 
 def write_mask(moves: tuple[Move, ...], masks: bytearray, start: int) -> None:

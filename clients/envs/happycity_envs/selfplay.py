@@ -1,6 +1,7 @@
 """Games for learners: positions as arrays, moves as numbers, and many games played in step.
 
-It needs numpy alone (the extra `selfplay`).
+It needs numpy alone (the extra `selfplay`). Self-play uses the native engine where it is installed (the extra
+`engine`), with the same arrays.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 from itertools import groupby
 from operator import attrgetter
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,17 +21,26 @@ from happycity.rules.cards import BUILDINGS, CARDS, DWELLINGS, SPECIALS, Colour
 from happycity.rules.deals import CITY_SIZE, DECKS, LAST_ROUND, Config
 from happycity.rules.game import Game
 from happycity.rules.moves import Move
-from happycity.rules.scoring import Outcome, score, shared_places
+from happycity.rules.scoring import Outcome, shared_places
 from happycity.rules.views import Phase
 from happycity_envs.observation_rows import (
     COINS,
     INCOMES,
     MOST_IN_DECK,
     SYMBOLS,
+    RowPosition,
     Rows,
     RowWriter,
     write_mask,
 )
+
+if TYPE_CHECKING:
+    from happycity_engine import Games, Position
+else:
+    try:
+        from happycity_engine import Games
+    except ImportError:
+        Games = None
 
 OBSERVATION_LAYOUT: Final = 2
 """The version of the layout. It goes up whenever a number gets another meaning, or a row another length.
@@ -203,6 +213,37 @@ class Arrays:
     """The seed of the deal."""
 
 
+class FollowedGame:
+    """A game of self-play in Python: for bots, teachers and boards."""
+
+    def __init__(self, config: Config, seed: int) -> None:
+        self.game = Game.deal(config, seed=seed)
+        self.events = list(self.game.events)
+        """All events of the game."""
+        self._played = 0
+
+    def catch_up(self, actions: bytes) -> None:
+        """Play on, by all actions of the game."""
+        for action in actions[self._played :]:
+            self.game.apply(ACTIONS[action])
+            self.events += self.game.events
+        self._played = len(actions)
+
+
+@dataclass(frozen=True, slots=True)
+class LastGame:
+    """A game that has ended."""
+
+    outcome: Outcome
+    actions: bytes
+    """What was played, a byte each."""
+    position: RowPosition | Position
+
+    def observation(self, seat: int) -> NDArray[np.float32]:
+        """Return the end as a seat sees it."""
+        return np.frombuffer(self.position.observation(seat), np.float32)
+
+
 class SelfPlay:
     """Many games played in step: choose one action for each, call `step`, and look at the arrays again.
 
@@ -239,61 +280,91 @@ class SelfPlay:
         self._reward = reward
         self._shaped = shaped
         size = Observations(config.players).size
-        self._rows = Rows(config, games, size)
         self._seeds = list(range(seed, seed + games)) if isinstance(seed, int) else list(seed)
         if len(self._seeds) != games:
             raise FieldError("seed", f"{len(self._seeds)} instead of {games}, one for each game")
-        self.games = [Game.deal(config, seed=each) for each in self._seeds]
-        """The games as the engine has them, hidden orders included."""
+        observations, masks, seats = (
+            bytearray(4 * size * games),
+            bytearray(ACTION_COUNT * games),
+            bytearray(games),
+        )
+        self._rows: Rows | Games
+        if Games is None:
+            self._rows = Rows(config, observations, masks, seats)
+        else:
+            self._rows = Games(config, memoryview(observations).cast("f"), masks, seats)
         self.arrays = Arrays(
-            observations=np.frombuffer(self._rows.observations, np.float32).reshape(games, size),
-            masks=np.frombuffer(self._rows.masks, np.int8).reshape(games, ACTION_COUNT),
-            seats=np.frombuffer(self._rows.seats, np.int8),
+            observations=np.frombuffer(observations, np.float32).reshape(games, size),
+            masks=np.frombuffer(masks, np.int8).reshape(games, ACTION_COUNT),
+            seats=np.frombuffer(seats, np.int8),
             ended=np.zeros(games, np.bool_),
             rewards=np.zeros((games, config.players), np.float32),
             seeds=np.array(self._seeds, np.uint64),
         )
+        self.last_games: dict[int, LastGame] = {}
+        """The games that the last step ended, by their rows."""
+        self._every = np.arange(games)
+        self._followed: dict[int, FollowedGame] = {}
         self._potentials = np.zeros((games, config.players), np.float32)
-        for row, game in enumerate(self.games):
-            self._rows.write(row, game)
-            if shaped:
-                self._potentials[row] = self._potential(row)
+        for row in range(games):
+            self._deal(row)
 
-    def step(self, actions: Sequence[int] | NDArray[np.integer], rows: Sequence[int] | None = None) -> None:
+    def step(
+        self,
+        actions: Sequence[int] | NDArray[np.integer],
+        rows: Sequence[int] | NDArray[np.integer] | None = None,
+    ) -> None:
         """Play one legal action in each game, or in those of `rows` alone, and write all arrays.
 
         Raises:
-            IllegalMoveError: an action is not legal; games before it have been played on.
+            IllegalMoveError: an action is not legal; nothing was played.
             ConfigError: there are more or fewer actions than games, or an action has no move.
         """
         arrays = self.arrays
-        chosen = np.asarray(actions).tolist()
-        played = range(len(self.games)) if rows is None else rows
+        chosen, played = np.asarray(actions), self._every if rows is None else np.asarray(rows)
         if len(chosen) != len(played):
             raise FieldError("actions", f"{len(chosen)} instead of {len(played)}, one for each game")
-        for extreme in (min(chosen), max(chosen)) if chosen else ():
-            move_of(extreme)
+        numbers = chosen.tolist()
+        if numbers:
+            for extreme in (min(numbers), max(numbers)):
+                move_of(extreme)
+            legal = arrays.masks[played, chosen]
+            if not legal.all():
+                which = legal.argmin()
+                self.follow(played[which]).game.apply(ACTIONS[numbers[which]])
         arrays.ended.fill(False)  # noqa: FBT003 - numpy's signature
         arrays.rewards.fill(0)
-        for row in self._rows.play(self.games, chosen, list(played)):
-            outcome = self.games[row].outcome
-            assert outcome is not None
+        self.last_games.clear()
+        for row in self._rows.play(numbers, played.tolist()):
+            position = self._rows.position(row)
+            last = LastGame(Outcome(*position.score()), self._rows.actions(row), position)
+            self.last_games[row] = last
             arrays.ended[row] = True
-            arrays.rewards[row] = rewards_of(outcome, self._reward)
+            arrays.rewards[row] = rewards_of(last.outcome, self._reward)
             if self._shaped:
                 arrays.rewards[row] -= self._potentials[row]
             self.deal_next(row)
         if self._shaped:
-            self._shape(played)
+            self._shape(played.tolist())
 
     def deal_next(self, row: int) -> None:
         """Leave the game of a row, and deal its next one."""
-        self._seeds[row] += len(self.games)
+        self._seeds[row] += len(self._seeds)
         self.arrays.seeds[row] = self._seeds[row]
-        self.games[row] = Game.deal(self._config, seed=self._seeds[row])
-        self._rows.write(row, self.games[row])
+        self._deal(row)
+
+    def _deal(self, row: int) -> None:
+        self._rows.deal(row, self._seeds[row])
+        self._followed.pop(row, None)
         if self._shaped:
             self._potentials[row] = self._potential(row)
+
+    def follow(self, row: int) -> FollowedGame:
+        """Return the game of a row in Python, hidden orders included, as far as it was played."""
+        if row not in self._followed:
+            self._followed[row] = FollowedGame(self._config, self._seeds[row])
+        self._followed[row].catch_up(self._rows.actions(row))
+        return self._followed[row]
 
     def _shape(self, rows: Iterable[int]) -> None:
         """Pay what the games that go on have changed of the potentials."""
@@ -304,4 +375,4 @@ class SelfPlay:
                 self._potentials[row] = after
 
     def _potential(self, row: int) -> tuple[float, ...]:
-        return rewards_of(score(self.games[row].cities), self._reward)
+        return rewards_of(Outcome(*self._rows.position(row).score()), self._reward)

@@ -27,7 +27,7 @@ from happycity.rules.deals import MAX_PLAYERS, MIN_PLAYERS
 from happycity_bots import BOTS
 from happycity_client import Bot, Decision, GameStarted
 from happycity_envs.options import enum_member, game_config
-from happycity_envs.selfplay import ACTION_COUNT, Observations, Reward, SelfPlay, action_of
+from happycity_envs.selfplay import ACTION_COUNT, LastGame, Observations, Reward, SelfPlay, action_of
 
 BatchPolicy = Callable[[NDArray[np.float32], NDArray[np.int8]], Any]
 """Chooses a legal action for each row of observations (rows x size) and masks (rows x `ACTION_COUNT`)."""
@@ -35,6 +35,7 @@ Opponent = str | type[Bot] | BatchPolicy
 """The name of a reference bot, a class of bots of the SDK, or a policy on batches."""
 _Ended = dict[int, dict[str, Any]]
 """The infos about the end of a game, by the rows whose games a step has ended."""
+_Rows = NDArray[np.integer]
 _MOST_DEALS: Final = 2**48
 """The first deal is drawn below it, so that no seed of a later deal is too large."""
 
@@ -91,8 +92,7 @@ class HappyCityVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArr
         self._fixed_seat = seat
         self._reward = enum_member(Reward, "reward", reward)
         self._shaped = shaped
-        self._observations = Observations(players)
-        low, high = self._observations.bounds()
+        low, high = Observations(players).bounds()
         self.single_observation_space = spaces.Box(low, high, dtype=np.float32)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.single_action_space = spaces.Discrete(ACTION_COUNT)
@@ -109,10 +109,12 @@ class HappyCityVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArr
         """The own seat of each table."""
         if self._fixed_seat is not None:
             self.seats[:] = self._fixed_seat
-        # Of each table: its bots by seat with the number of events that they know, and all events.
-        self._bots: list[dict[int, tuple[Bot, int]]] = [{} for _ in self.play.games]
-        self._events = [list(game.events) for game in self.play.games]
+        # Of each table: its bots by seat with the number of events that they know.
+        self._bots: list[dict[int, tuple[Bot, int]]] = [{} for _ in range(self.num_envs)]
         self._paid = np.zeros(self.num_envs, np.float32)
+        self._over = np.zeros(self.num_envs, np.bool_)
+        self.last_games: dict[int, LastGame] = {}
+        """The games that the last step has played to their ends, by their tables."""
 
     def reset(
         self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
@@ -159,57 +161,57 @@ class HappyCityVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArr
             raise FieldError("actions", f"not {self.num_envs} numbers between 0 and {ACTION_COUNT - 1}")
         arrays = self.play.arrays
         self._paid.fill(0)
+        self._over.fill(False)  # noqa: FBT003 - numpy's signature
+        self.last_games.clear()
         ended: _Ended = {}
         legal = arrays.masks[np.arange(self.num_envs), actions] == 1
         for row in np.flatnonzero(~legal).tolist():
             self._paid[row] = -1
             ended[row] = {"final_obs": arrays.observations[row].copy(), "final_info": {"illegal": True}}
             self.play.deal_next(row)
+            self._over[row] = True
             self._leave(row)
-        self._step(np.flatnonzero(legal).tolist(), actions[legal].tolist(), ended)
+        self._step(np.flatnonzero(legal), actions[legal], ended)
         self._play_others(ended)
         infos = self._infos()
         for row, info in ended.items():
             infos = self._add_info(infos, info, row)
-        over = np.zeros(self.num_envs, np.bool_)
-        over[list(ended)] = True
+        over = self._over.copy()
         return arrays.observations.copy(), self._paid.astype(np.float64), over, np.zeros_like(over), infos
 
-    def _step(self, rows: list[int], actions: list[int], ended: _Ended) -> None:
+    def _step(self, rows: _Rows, actions: NDArray[np.integer], ended: _Ended) -> None:
         """Play on at some tables; pay the own seats, as long as the games last that the step began with."""
-        arrays, games = self.play.arrays, self.play.games[:]
         self.play.step(actions, rows)
-        for row in rows:
-            if row not in ended:
-                self._paid[row] += arrays.rewards[row, self.seats[row]]
-            self._events[row] += self.play.games[row].events
-        for row in np.flatnonzero(arrays.ended).tolist():
-            outcome, seat = games[row].outcome, int(self.seats[row])
-            assert outcome is not None
-            info = {"points": outcome.points[seat], "rank": outcome.ranks[seat]}
-            ended[row] = {"final_obs": self._observations.of(games[row], seat), "final_info": info}
+        going = rows[~self._over[rows]]
+        self._paid[going] += self.play.arrays.rewards[going, self.seats[going]]
+        self.last_games |= self.play.last_games
+        for row, last in self.play.last_games.items():
+            seat = int(self.seats[row])
+            info = {"points": last.outcome.points[seat], "rank": last.outcome.ranks[seat]}
+            ended[row] = {"final_obs": last.observation(seat), "final_info": info}
+            self._over[row] = True
             self._leave(row)
 
     def _leave(self, row: int) -> None:
         if self._fixed_seat is None:
             self.seats[row] = (self.seats[row] + 1) % self.config.players
-        self._bots[row], self._events[row] = {}, list(self.play.games[row].events)
+        self._bots[row] = {}
 
     def _play_others(self, ended: _Ended) -> None:
         seats, players = self.play.arrays.seats, self.config.players
-        while rows := np.flatnonzero(seats != self.seats).tolist():
-            asked: dict[Opponent, list[int]] = {}
-            for row in rows:
-                opponent = self.opponents[(seats[row] - self.seats[row]) % players - 1]
-                asked.setdefault(opponent, []).append(row)
-            actions = [action for opponent, its in asked.items() for action in self._chosen(opponent, its)]
-            self._step([row for its in asked.values() for row in its], actions, ended)
+        # By the turn after the own one: the first of equal opponents, which are asked together.
+        firsts = np.array([0, *[self.opponents.index(opponent) for opponent in self.opponents]])
+        while len(rows := np.flatnonzero(seats != self.seats)):
+            whose = firsts[(seats[rows] - self.seats[rows]) % players]
+            groups = [(self.opponents[first], rows[whose == first]) for first in set(whose.tolist())]
+            actions = np.concatenate([self._chosen(opponent, its) for opponent, its in groups])
+            self._step(np.concatenate([its for _, its in groups]), actions, ended)
 
-    def _chosen(self, opponent: Opponent, rows: list[int]) -> Any:
+    def _chosen(self, opponent: Opponent, rows: _Rows) -> Any:
         """Return the actions of an opponent at some tables."""
         kind = BOTS[opponent] if isinstance(opponent, str) else opponent
         if isinstance(kind, type):
-            return [self._chosen_by_bot(kind, row) for row in rows]
+            return [self._chosen_by_bot(kind, row) for row in rows.tolist()]
         masks = self.play.arrays.masks[rows]
         answer = np.asarray(kind(self.play.arrays.observations[rows], masks))
         if answer.shape == masks.shape:
@@ -219,7 +221,8 @@ class HappyCityVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArr
         return answer
 
     def _chosen_by_bot(self, kind: type[Bot], row: int) -> int:
-        game, events = self.play.games[row], self._events[row]
+        followed = self.play.follow(row)
+        game, events = followed.game, followed.events
         bot, known = self._bots[row].get(game.seat, (None, 0))
         if bot is None:
             names = tuple(f"seat{each}" for each in range(self.config.players))

@@ -1,10 +1,10 @@
 //! The Python package `happycity_engine`; `happycity_engine.pyi` documents it.
 
 use engine::{
-    row_size, success, Config, Deal, Error, Fast, FastRandom, Mode, Move, Outcome, Scoring, View, DECKS, MAX_BYTES,
-    MAX_PLAYERS, MOVE_COUNT,
+    row_size, success, Config, Error, Fast, FastRandom, Mode, Move, Outcome, Position as EnginePosition, Random,
+    Scoring, View, Worlds as EngineWorlds, MAX_BYTES, MAX_PLAYERS, MOVE_COUNT,
 };
-use engine::{Position as EnginePosition, PythonRandom, Worlds as EngineWorlds};
+use pyo3::buffer::{Element, PyBuffer};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
@@ -31,28 +31,39 @@ fn fast_of(mask: u8) -> Fast {
     core::array::from_fn(|seat| mask >> seat & 1 == 1)
 }
 
+/// By seat: points, coins, inhabitants, hearts and ranks, as in `happycity.Outcome`.
+fn by_seat<'py>(py: Python<'py>, outcome: &Outcome, players: usize) -> PyResult<Bound<'py, PyTuple>> {
+    let scores = &outcome.scores[..players];
+    let columns = [
+        PyTuple::new(py, scores.iter().map(|score| score.points))?,
+        PyTuple::new(py, scores.iter().map(|score| score.coins))?,
+        PyTuple::new(py, scores.iter().map(|score| score.inhabitants))?,
+        PyTuple::new(py, scores.iter().map(|score| score.hearts))?,
+        PyTuple::new(py, &outcome.ranks[..players])?,
+    ];
+    PyTuple::new(py, columns)
+}
+
+/// Python's `random.Random`, and the error that it has raised.
+struct PythonsRandom<'a, 'py>(&'a Bound<'py, PyAny>, PyResult<()>);
+
+impl Random for PythonsRandom<'_, '_> {
+    const BY_CONTRACT: bool = true;
+
+    fn uniform(&mut self) -> f64 {
+        let drawn = self.0.call_method0("random").and_then(|number| number.extract::<f64>());
+        drawn.map_err(|error| self.1 = Err(error)).unwrap_or(0.0).clamp(0.0, 1.0 - f64::EPSILON / 2.0)
+    }
+
+    fn seed(&mut self) -> u64 {
+        let drawn = self.0.call_method1("randint", (0, u64::MAX)).and_then(|number| number.extract());
+        drawn.map_err(|error| self.1 = Err(error)).unwrap_or(0)
+    }
+}
+
 #[pyclass(module = "happycity_engine")]
 struct Position {
     engine: EnginePosition,
-}
-
-impl Position {
-    /// By seat: points, coins, inhabitants, hearts and ranks, as in `happycity.Outcome`.
-    fn outcome_tuple<'py>(&self, py: Python<'py>, outcome: &Outcome) -> PyResult<Bound<'py, PyTuple>> {
-        let players = self.engine.config().players();
-        let scores = &outcome.scores[..players];
-        let by_seat = |value: &dyn Fn(usize) -> i32| PyTuple::new(py, (0..players).map(value));
-        PyTuple::new(
-            py,
-            [
-                by_seat(&|seat| scores[seat].points)?,
-                by_seat(&|seat| scores[seat].coins)?,
-                by_seat(&|seat| scores[seat].inhabitants)?,
-                by_seat(&|seat| scores[seat].hearts)?,
-                by_seat(&|seat| outcome.ranks[seat].into())?,
-            ],
-        )
-    }
 }
 
 #[pymethods]
@@ -60,22 +71,7 @@ impl Position {
     #[staticmethod]
     #[pyo3(signature = (config, *, seed))]
     fn deal(config: &Bound<'_, PyAny>, seed: u64) -> PyResult<Position> {
-        Ok(Position { engine: EnginePosition::new(&Deal::shuffle(config_of(config)?, seed)) })
-    }
-
-    #[staticmethod]
-    fn of_deal(deal: &Bound<'_, PyAny>) -> PyResult<Position> {
-        let cards = |cards: Bound<'_, PyAny>| {
-            cards.try_iter()?.map(|card| card?.getattr("number")?.extract()).collect::<PyResult<Vec<u8>>>()
-        };
-        let decks = deal.getattr("decks")?.try_iter()?.map(|deck| cards(deck?)).collect::<PyResult<Vec<_>>>()?;
-        let [first, second, third]: [Vec<u8>; DECKS] =
-            decks.try_into().map_err(|_| refused(Error::Impossible("decks")))?;
-        let specials = [&cards(deal.getattr("specials")?)?[..], &cards(deal.getattr("box")?)?[..]];
-        let config = config_of(&deal.getattr("config")?)?;
-        let seed = deal.getattr("seed")?.extract()?;
-        let deal = Deal::new(config, seed, [&first, &second, &third], specials).map_err(refused)?;
-        Ok(Position { engine: EnginePosition::new(&deal) })
+        Ok(Position { engine: EnginePosition::deal(config_of(config)?, seed) })
     }
 
     #[staticmethod]
@@ -123,17 +119,12 @@ impl Position {
     }
 
     #[getter]
-    fn incomes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        PyTuple::new(py, self.engine.cities.incomes()[..self.players()].iter())
-    }
-
-    #[getter]
     fn outcome<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyTuple>>> {
-        self.engine.outcome().map(|outcome| self.outcome_tuple(py, &outcome)).transpose()
+        self.engine.outcome().map(|outcome| by_seat(py, &outcome, self.players())).transpose()
     }
 
     fn score<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        self.outcome_tuple(py, &self.engine.score())
+        by_seat(py, &self.engine.score(), self.players())
     }
 
     fn apply(&mut self, number: usize) -> PyResult<()> {
@@ -142,11 +133,6 @@ impl Position {
 
     fn opened(&self) -> Position {
         Position { engine: self.engine.opened() }
-    }
-
-    #[pyo3(signature = (*, seed))]
-    fn closed(&self, seed: u64) -> PyResult<Position> {
-        Ok(Position { engine: self.engine.closed(&mut FastRandom::new(seed)).map_err(refused)? })
     }
 
     #[getter]
@@ -171,11 +157,24 @@ impl Position {
         Ok(success(&outcome, self.players(), self.engine.seat.into()))
     }
 
+    fn next_turn(&self, number: usize) -> PyResult<Position> {
+        let mut engine = self.engine;
+        engine
+            .apply(move_of(number)?)
+            .and_then(|_| engine.play_round(self.engine.seat, self.engine.round))
+            .map_err(refused)?;
+        Ok(Position { engine })
+    }
+
     #[pyo3(signature = (*, seed))]
     fn random_playout<'py>(&self, py: Python<'py>, seed: u64) -> PyResult<Bound<'py, PyTuple>> {
         let mut engine = self.engine;
         let outcome = engine.play_out_randomly(&mut FastRandom::new(seed)).map_err(refused)?;
-        self.outcome_tuple(py, &outcome)
+        by_seat(py, &outcome, self.players())
+    }
+
+    fn features(&self) -> Vec<Vec<f64>> {
+        (0..self.players()).map(|seat| self.engine.features(seat).to_vec()).collect()
     }
 
     fn observation<'py>(&self, py: Python<'py>, seat: usize) -> PyResult<Bound<'py, PyBytes>> {
@@ -184,12 +183,6 @@ impl Position {
             return Err(PyValueError::new_err("there is no such seat"));
         }
         Ok(PyBytes::new(py, &row.iter().flat_map(|number| number.to_ne_bytes()).collect::<Vec<u8>>()))
-    }
-
-    fn mask<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        let mut mask = [0; MOVE_COUNT];
-        self.engine.mask(&mut mask);
-        PyBytes::new(py, &mask)
     }
 }
 
@@ -208,7 +201,7 @@ impl Worlds {
     fn new(view: &[u8], discarded: Option<&[u8]>) -> PyResult<Worlds> {
         let view = View::from_message(view).map_err(refused)?;
         let engine = EngineWorlds::new(&view, discarded).map_err(refused)?;
-        let fast = engine.seen().fast_builders();
+        let fast = engine.seen.fast_builders();
         Ok(Worlds { engine, fast: (0..MAX_PLAYERS).map(|seat| u8::from(fast[seat]) << seat).sum() })
     }
 
@@ -217,10 +210,87 @@ impl Worlds {
         Position { engine: self.engine.sample(&mut FastRandom::new(seed)) }
     }
 
-    #[pyo3(signature = (text, count))]
-    fn sample_as_python(&self, text: &str, count: usize) -> Vec<Position> {
-        let mut random = PythonRandom::of_text(text.as_bytes());
-        (0..count).map(|_| Position { engine: self.engine.sample(&mut random) }).collect()
+    fn sample_as_python(&self, rng: &Bound<'_, PyAny>) -> PyResult<Position> {
+        let mut random = PythonsRandom(rng, Ok(()));
+        let engine = self.engine.sample(&mut random);
+        random.1.map(|_| Position { engine })
+    }
+}
+
+/// Games in step; their rows are written into buffers of the caller.
+#[pyclass(module = "happycity_engine")]
+struct Games {
+    config: Config,
+    games: Vec<(EnginePosition, Vec<u8>)>,
+    rows: PyBuffer<f32>,
+    masks: PyBuffer<u8>,
+    seats: PyBuffer<u8>,
+}
+
+/// Writes what belongs to a row into a buffer.
+fn fill<T: Element>(py: Python<'_>, buffer: &PyBuffer<T>, row: usize, values: &[T]) -> PyResult<()> {
+    let at = row * values.len();
+    let cells = buffer.as_mut_slice(py).and_then(|cells| cells.get(at..at + values.len()));
+    let cells = cells.ok_or_else(|| PyValueError::new_err("a buffer is too short, or read only"))?;
+    cells.iter().zip(values).for_each(|(cell, value)| cell.set(*value));
+    Ok(())
+}
+
+impl Games {
+    fn write(&self, py: Python<'_>, row: usize) -> PyResult<()> {
+        let position = &self.games[row].0;
+        let (mut observation, mut mask) = (vec![0.0; row_size(self.config.players())], [0; MOVE_COUNT]);
+        position.observe(position.seat.into(), &mut observation);
+        position.mask(&mut mask);
+        fill(py, &self.rows, row, &observation)?;
+        fill(py, &self.masks, row, &mask)?;
+        fill(py, &self.seats, row, &[position.seat])
+    }
+
+    fn checked(&self, row: usize) -> PyResult<usize> {
+        (row < self.games.len()).then_some(row).ok_or_else(|| PyValueError::new_err("there is no such row"))
+    }
+}
+
+#[pymethods]
+impl Games {
+    #[new]
+    fn new(config: &Bound<'_, PyAny>, rows: PyBuffer<f32>, masks: PyBuffer<u8>, seats: PyBuffer<u8>) -> PyResult<Self> {
+        Ok(Games { config: config_of(config)?, games: Vec::new(), rows, masks, seats })
+    }
+
+    fn deal(&mut self, py: Python<'_>, row: usize, seed: u64) -> PyResult<()> {
+        if row == self.games.len() {
+            self.games.push((EnginePosition::deal(self.config, seed), Vec::new()));
+        } else {
+            let row = self.checked(row)?;
+            self.games[row] = (EnginePosition::deal(self.config, seed), Vec::new());
+        }
+        self.write(py, row)
+    }
+
+    fn play(&mut self, py: Python<'_>, actions: Vec<usize>, rows: Vec<usize>) -> PyResult<Vec<usize>> {
+        let mut ended = Vec::new();
+        for (&action, &row) in actions.iter().zip(&rows) {
+            let row = self.checked(row)?;
+            let (position, played) = &mut self.games[row];
+            position.apply(move_of(action)?).map_err(refused)?;
+            played.push(action as u8);
+            if position.outcome().is_some() {
+                ended.push(row);
+            } else {
+                self.write(py, row)?;
+            }
+        }
+        Ok(ended)
+    }
+
+    fn actions<'py>(&self, py: Python<'py>, row: usize) -> PyResult<Bound<'py, PyBytes>> {
+        Ok(PyBytes::new(py, &self.games[self.checked(row)?].1))
+    }
+
+    fn position(&self, row: usize) -> PyResult<Position> {
+        Ok(Position { engine: self.games[self.checked(row)?].0 })
     }
 }
 
@@ -228,5 +298,6 @@ impl Worlds {
 fn happycity_engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<Position>()?;
-    module.add_class::<Worlds>()
+    module.add_class::<Worlds>()?;
+    module.add_class::<Games>()
 }

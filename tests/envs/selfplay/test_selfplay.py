@@ -103,11 +103,9 @@ def test_a_reward_by_rank_shares_places() -> None:
 def test_a_reward_by_points_is_the_points() -> None:
     play = SelfPlay(Config(players=2, scoring=Scoring.SUM), games=1, reward=Reward.POINTS)
     rng = np.random.default_rng(1)
-    game = play.games[0]
     while not play.arrays.ended[0]:
         play.step(random_actions(play.arrays.masks, rng))
-    assert game.outcome is not None
-    assert tuple(play.arrays.rewards[0] * 100) == pytest.approx(game.outcome.points)
+    assert tuple(play.arrays.rewards[0] * 100) == pytest.approx(play.last_games[0].outcome.points)
 
 
 @pytest.mark.parametrize("reward", Reward)
@@ -117,7 +115,7 @@ def test_shaped_rewards_add_up_to_the_others_less_the_first_potential(reward: Re
     plain = SelfPlay(config, games=games, seed=2, reward=reward)
     shaped = SelfPlay(config, games=games, seed=2, reward=reward, shaped=True)
     rng, compared, between = np.random.default_rng(3), 0, 0
-    firsts = [rewards_of(score(game.cities), reward) for game in shaped.games]
+    firsts = [rewards_of(score(shaped.follow(row).game.cities), reward) for row in range(games)]
     sums = np.zeros((games, 3))
     while compared < 12:
         actions = random_actions(plain.arrays.masks, rng)
@@ -127,7 +125,7 @@ def test_shaped_rewards_add_up_to_the_others_less_the_first_potential(reward: Re
         for row in range(games):
             if plain.arrays.ended[row]:
                 assert plain.arrays.rewards[row] - firsts[row] == pytest.approx(sums[row], abs=1e-5)
-                firsts[row], sums[row] = rewards_of(score(shaped.games[row].cities), reward), 0
+                firsts[row], sums[row] = rewards_of(score(shaped.follow(row).game.cities), reward), 0
                 compared += 1
             else:
                 between += shaped.arrays.rewards[row].any()
