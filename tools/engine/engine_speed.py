@@ -91,7 +91,7 @@ def actions(engine: Any, config: Config) -> dict[str, tuple[Callable[[], object]
 
 def _choose(name: str, game: Game, engine: Any) -> None:
     """Let a new bot choose, with the engine or without it."""
-    sampled.Worlds = engine and engine.Worlds  # type: ignore[misc]
+    vars(sampled)["Worlds"] = engine and engine.Worlds
     names = ("",) * game.config.players
     start = GameStarted(match_id=0, config=game.config, seat=game.seat, bots=names, seed=1)
     BOTS[name](start).choose(Decision.of(game))
