@@ -209,17 +209,17 @@ class Book:
         with self.store.writing() as connection:
             connection.execute(present.values(last_at=at))
 
-    def note_gone(self, version_ids: Collection[int], at: float) -> None:
+    def note_disconnected(self, version_ids: Collection[int], at: float) -> None:
         """Note that versions are connected no longer, and forget those that `forget_names` would."""
         gone = ladder_versions.c.id.in_(version_ids)
         with self.store.writing() as connection:
             connection.execute(update(ladder_versions).where(gone).values(last_at=at))
-            connection.execute(delete(ladder_versions).where(gone, *_is_mere_name()))
+            connection.execute(delete(ladder_versions).where(gone, *_is_forgettable()))
 
     def forget_names(self) -> None:
         """Forget the guests that never played and have no challenge: any caller may send any name."""
         with self.store.writing() as connection:
-            connection.execute(delete(ladder_versions).where(*_is_mere_name()))
+            connection.execute(delete(ladder_versions).where(*_is_forgettable()))
 
     def versions(self, version_ids: Collection[int] | None = None) -> dict[int, Version]:
         """Return versions by id: these, or all."""
@@ -613,7 +613,7 @@ def _begin_season(connection: Connection, at: float, config: Mapping[str, Any]) 
     return connection.execute(own.values(commitment=committed).returning(ladder_seasons)).one()
 
 
-def _is_mere_name() -> Sequence[Any]:
+def _is_forgettable() -> Sequence[Any]:
     """Return the conditions that a version's bot is a guest without a deal and without a challenge."""
     bot = ladder_versions.c.bot
     return (

@@ -130,7 +130,7 @@ async def pages_served(arena: Arena, host: str, port: int, site: Site) -> AsyncI
 async def _serve(entry: EntryPoint, arena: Arena, site: Site, listener: socket.socket) -> None:
     """Import and serve pages, until this is cancelled."""
     try:
-        await _visit(listener)
+        await _first_connection(listener)
         front_end: FrontEnd = await asyncio.to_thread(entry.load)
         async with front_end(arena, site, listener):
             await asyncio.Event().wait()
@@ -138,7 +138,7 @@ async def _serve(entry: EntryPoint, arena: Arena, site: Site, listener: socket.s
         _log.exception("pages_failed")
 
 
-async def _visit(listener: socket.socket) -> None:
+async def _first_connection(listener: socket.socket) -> None:
     """Wait until a visitor connects."""
     loop, visited = asyncio.get_running_loop(), asyncio.Event()
     try:

@@ -198,7 +198,7 @@ def test_names_that_never_played_are_forgotten(store: Store) -> None:
     ladder.add_challenge(replace(challenge(), bot="bob"))
     again = ladder.enter_version("ann", profile("2"), 20.0, owner="ann").id
     names = [ladder.enter_version(bot, profile(), 20.0, owner=bot).id for bot in ("dan", "eva", "fay")]
-    ladder.note_gone([1, 2, 3, again, *names[:2]], 30.0)
+    ladder.note_disconnected([1, 2, 3, again, *names[:2]], 30.0)
     assert ladder.versions().keys() == {1, 2, 3, again, names[2]}
     assert {ladder.versions()[version].last_at for version in (1, 2, 3, again)} == {30.0}
     ladder.forget_names()

@@ -74,9 +74,9 @@ class _TellingStore(AsyncStore):
 class _TellingLadder(Ladder):
     """A ladder that tells when it has had a turn: who is there, plays or has to wait may be different."""
 
-    async def _guarded(self, turn: Coroutine[Any, Any, None]) -> bool:
+    async def _try_turn(self, turn: Coroutine[Any, Any, None]) -> bool:
         try:
-            return await super()._guarded(turn)
+            return await super()._try_turn(turn)
         finally:
             NEWS.note()
 

@@ -133,7 +133,7 @@ class Authenticator:
     def revocation(self, caller: Principal) -> str:
         """Return why a caller that was identified before would be refused now; "" if it would not."""
         token, now = caller.token, self.now()
-        if self._tokens is None or token is None or self._tokens.still_holds(token, now):
+        if self._tokens is None or token is None or self._tokens.is_unchanged(token, now):
             return ""
         return f"the token {token.id} {'was revoked' if token.is_valid(now) else 'has expired'}"
 

@@ -402,7 +402,7 @@ class TokenFile:
         """Return the names of the bots that have a valid token."""
         return {one.name for one in self._tokens.values() if one.role is Role.BOT and one.is_valid(now)}
 
-    def still_holds(self, token: Token, now: datetime) -> bool:
+    def is_unchanged(self, token: Token, now: datetime) -> bool:
         """Return whether a token that was found earlier would be found again."""
         kept, others = self._tokens.get(token.id), {"owner": token.owner, "replaces": token.replaces}
         is_same = kept is not None and kept.model_copy(update=others) == token

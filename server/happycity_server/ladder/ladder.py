@@ -203,7 +203,7 @@ class Ladder:
             await asyncio.wait(self.deals.values())
         await asyncio.gather(*self._tasks, return_exceptions=True)
         for last in (self.ratings.catch_up, self.presence.note_present, self.ratings.save):
-            await self._guarded(last())  # all of it follows from the games
+            await self._try_turn(last())  # all of it follows from the games
         self.ratings.close()
 
     async def _play(self) -> None:
@@ -212,11 +212,11 @@ class Ladder:
             self._changed.clear()
             started = self.book.clock()
             async with self._turn:
-                has_begun = await self._guarded(self._begin_deals())
+                has_begun = await self._try_turn(self._begin_deals())
             if not has_begun:
                 self._challenges_changed = True  # what the store has noted of the turn is not known
                 self._rest()
-            await self._guarded(self._next_time(started))
+            await self._try_turn(self._next_time(started))
             await self._pause(GATHER_SECONDS)
             while (rest := self._rests_until - asyncio.get_running_loop().time()) > 0:
                 await self._pause(rest)
@@ -274,7 +274,7 @@ class Ladder:
             async with asyncio.timeout(seconds):
                 await self._changed.wait()
 
-    async def _guarded(self, turn: Coroutine[Any, Any, None]) -> bool:
+    async def _try_turn(self, turn: Coroutine[Any, Any, None]) -> bool:
         """Do one turn; return whether it succeeded, as no failure ends the ladder."""
         try:
             await turn
@@ -331,7 +331,7 @@ class Ladder:
             self._rest()
         else:
             drop = self._queue.drop(deal.id, reason="a game of it was voided again and again")
-            if not await self._guarded(drop):
+            if not await self._try_turn(drop):
                 self._rest()
         return None
 
@@ -368,7 +368,7 @@ class Ladder:
         """Rate what is finished, some deals at once."""
         while not self._closing.is_set():
             self._finished.clear()
-            if await self._guarded(self.ratings.catch_up()):
+            if await self._try_turn(self.ratings.catch_up()):
                 await self._finished.wait()
             else:
                 await self._pause(RETRY_SECONDS)

@@ -136,7 +136,7 @@ class Presence:
             name: version.id for name, version in self.versions.items() if not self._lobby.is_connected(name)
         }
         if gone:
-            await self._book.write(self._book.note_gone, gone.values(), now)
+            await self._book.write(self._book.note_disconnected, gone.values(), now)
             for name in gone:  # the store may have forgotten their versions
                 bot = self._bots[name]
                 bot.version = bot.said = bot.free_since = bot.idle_since = bot.quota_said = None

@@ -142,7 +142,7 @@ class Watches:
         try:
             if isinstance(match, Match):
                 try:
-                    await _play_along(match, watched)
+                    await _replay_live(match, watched)
                 except Exception:
                     if match.void_reason is None:
                         raise
@@ -163,7 +163,7 @@ class Watches:
             del self._live[match.match_id]
 
 
-async def _play_along(match: Match, watched: Broadcast[WatchedMatch]) -> None:
+async def _replay_live(match: Match, watched: Broadcast[WatchedMatch]) -> None:
     """Play the moves of a match once more as they are made, until it is over."""
     moves = _Moves(match, watched.value.playback)
     watched.publish()

@@ -70,7 +70,7 @@ def test_token_expires(path: Path) -> None:
     file = TokenFile(path)
     assert file.find(clear, NOW + timedelta(hours=23)) == kept
     assert file.find(clear, NOW + timedelta(days=1)) is None
-    assert not file.still_holds(kept, NOW + timedelta(days=1))
+    assert not file.is_unchanged(kept, NOW + timedelta(days=1))
 
 
 def test_file_is_read_again_when_it_changed(path: Path) -> None:
@@ -84,7 +84,7 @@ def test_file_is_read_again_when_it_changed(path: Path) -> None:
     assert revoke_token(path, kept.id) == kept
     assert file.refresh()
     assert file.find(first, NOW) is None
-    assert not file.still_holds(kept, NOW)
+    assert not file.is_unchanged(kept, NOW)
     assert file.find(second, NOW) is not None
 
 

@@ -19,7 +19,7 @@ from happycity_tournament.standings.standings import Standing
 def listed_json(snapshot: Snapshot) -> Json:
     """Return a tournament as an entry of a list."""
     return {
-        **_stand_json(snapshot),
+        **_identity_json(snapshot),
         **_fields(snapshot, "games", "games_total", "bots", "disqualified", "remarks"),
     }
 
@@ -29,7 +29,7 @@ def result_json(snapshot: Snapshot, *, logs: Path | None = None) -> Json:
     test, final = snapshot.test, snapshot.final
     config = None if snapshot.config is None else {**snapshot.config.json(), "seed": snapshot.seed}
     return {
-        **_stand_json(snapshot),
+        **_identity_json(snapshot),
         "config": None
         if config is None
         else {key: value for key, value in config.items() if key not in ("title", "anchor", "anchor_elo")},
@@ -46,7 +46,7 @@ def model_json(ratings: Ratings) -> Json:
     return _fields(ratings, "model", "anchor", "anchor_elo", "notes")
 
 
-def _stand_json(snapshot: Snapshot) -> Json:
+def _identity_json(snapshot: Snapshot) -> Json:
     """Return which tournament it is, and where it stands."""
     state, created = snapshot.state.value, moment(snapshot.created_at)
     return {"tournament": snapshot.tournament_id, "title": snapshot.title, "state": state, "created": created}

@@ -221,13 +221,15 @@ class Connection:
             bot=bot or None,
             state=match_message.MATCH_STATE_FINISHED,
         )
-        page = await self._patiently(self.matches.ListMatches, request)
+        page = await self._call_at_allowed_rate(self.matches.ListMatches, request)
         return list(page.matches), page.next_page_token
 
     async def record(self, match: match_pb.Match) -> str:
         """Return the record of a finished game with the names of its bots; its deal must be revealed."""
         get = match_pb.GetMatchRecordRequest(match_id=match.match_id)
-        return named_record(match.bots, (await self._patiently(self.matches.GetMatchRecord, get)).json)
+        return named_record(
+            match.bots, (await self._call_at_allowed_rate(self.matches.GetMatchRecord, get)).json
+        )
 
     async def game(self, match_id: int) -> RecordedGame:
         """Return a finished game with its record; its deal must be revealed."""
@@ -291,7 +293,7 @@ class Connection:
     async def _tournament(self, method: Callable[..., Awaitable[Any]], request: object) -> Snapshot:
         return _snapshot(await self.call(method, request))
 
-    async def _patiently(self, method: Callable[..., Awaitable[_T]], request: object) -> _T:
+    async def _call_at_allowed_rate(self, method: Callable[..., Awaitable[_T]], request: object) -> _T:
         """Return what a call returns, repeated at the pace that the server allows."""
         while True:
             try:

@@ -174,7 +174,7 @@ class Run:
     def _saved_venue(self) -> ServerChoice:
         """Return where the run is played as it holds from anywhere, without secrets."""
         if isinstance(self.venue, OwnServer):
-            return replace(self.venue, store=_kept(self.venue.store, self.folder))
+            return replace(self.venue, store=_stored_url(self.venue.store, self.folder))
         access = self.venue.access
         ca, cert, key = (path and path.absolute() for path in (access.ca, access.cert, access.key))
         return replace(self.venue, access=Access(ca=ca, cert=cert, key=key))
@@ -261,7 +261,7 @@ def without_password(store: str) -> str:
     return bare.difference_update_query(["password"]).render_as_string(hide_password=False)
 
 
-def _kept(store: str, folder: Path) -> str:
+def _stored_url(store: str, folder: Path) -> str:
     """Return a store's URL as it holds from anywhere; "" for the folder's own store.
 
     PostgreSQL has places of its own for passwords.

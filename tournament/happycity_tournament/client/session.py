@@ -397,7 +397,7 @@ async def _server_session(
             # Nobody starts it again if it ends.
             async with _remote_session(remote, tokens.of, stop_handlers, patience=0.0) as session:
                 session.bots.extend(bots)
-                remarking = asyncio.create_task(_pass_on(server, view))
+                remarking = asyncio.create_task(_show_remarks(server, view))
                 session.web, session.observer_token = server.web, pages
                 session.worker_restarts = server.restarts
                 yield session
@@ -410,7 +410,7 @@ async def _server_session(
             await remarking
 
 
-async def _pass_on(server: ServerProcess, view: ProgressView) -> None:
+async def _show_remarks(server: ServerProcess, view: ProgressView) -> None:
     async for text in server.remarks():
         view.remark(text)
 

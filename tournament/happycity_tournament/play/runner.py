@@ -186,8 +186,8 @@ class TournamentRun:
         config, standings = self.status.config, self.status.standings
         bots = [bot for bot in config.bots if bot not in standings.disqualified]
         if self._resumed and bots:
-            await self._unless_called(self._host.wait_for_any(bots))
-        absent = await self._unless_called(self._host.wait_for(bots, self.connect_seconds)) or ()
+            await self._unless_ended_early(self._host.wait_for_any(bots))
+        absent = await self._unless_ended_early(self._host.wait_for(bots, self.connect_seconds)) or ()
         missing = [bot for bot in absent if bot not in standings.disqualified]
         if not missing:
             return
@@ -197,7 +197,7 @@ class TournamentRun:
             self.status.remarks.append(_missing_bots(missing, waited, bots, self._host.connected()))
             self._end(TournamentState.STOPPED)
 
-    async def _unless_called(self, waiting: Awaitable[_T]) -> _T | None:
+    async def _unless_ended_early(self, waiting: Awaitable[_T]) -> _T | None:
         """Wait for something, but not beyond an early end; return None then."""
         awaited = asyncio.ensure_future(waiting)
         called = asyncio.ensure_future(self._called.wait())

@@ -160,7 +160,7 @@ def listed(
         state=state,
         games_total=stored.games_total,
         profiles=stored.profiles,
-        **_so_far(progress, problems),
+        **_progress_fields(progress, problems),
     )
 
 
@@ -176,7 +176,7 @@ def played(status: TournamentStatus, missing_bots: Iterable[str] = ()) -> Snapsh
         missing_bots=tuple(missing_bots),
         profiles=status.profiles,
         test=status.test,
-        **_so_far(status.progress, status.problems),
+        **_progress_fields(status.progress, status.problems),
     )
 
 
@@ -184,7 +184,7 @@ def _seed(config: TournamentConfig, state: TournamentState) -> Seed | None:
     return config.seed if sight_of_tournament(Viewer.ORGANISER, state) is Sight.ALL else None
 
 
-def _so_far(progress: Progress, problems: Problems) -> dict[str, Any]:
+def _progress_fields(progress: Progress, problems: Problems) -> dict[str, Any]:
     """Return what a snapshot says of games."""
     return {
         "games": progress.games,

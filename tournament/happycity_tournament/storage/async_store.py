@@ -26,7 +26,7 @@ MAX_GATHERED = 2000
 """Games that are committed together at most. More wait in `save`, and so do their callers."""
 
 
-class _Saving(NamedTuple):
+class _UnstoredGame(NamedTuple):
     """A game that is to be committed."""
 
     game: tuple[FinishedGame, Record]
@@ -55,7 +55,7 @@ class AsyncStore:
         if not store.in_memory:  # which has one connection, that no two threads may use at once
             self._reader = ThreadPoolExecutor(max_workers=1, thread_name_prefix="store-reader")
             self._loader = ThreadPoolExecutor(max_workers=1, thread_name_prefix="store-loader")
-        self._gathering: list[_Saving] = []
+        self._gathering: list[_UnstoredGame] = []
         self._enough = asyncio.Event()
         """Set when enough games have gathered to be written without waiting for more."""
         self._committing: asyncio.Task[None] | None = None
@@ -108,7 +108,7 @@ class AsyncStore:
     async def _gather(self, game: FinishedGame, record: Record) -> None:
         """Add a game to those that are committed next, and wait for that."""
         saved = asyncio.get_running_loop().create_future()
-        self._gathering.append(_Saving((game, record), saved))
+        self._gathering.append(_UnstoredGame((game, record), saved))
         if len(self._gathering) == ENOUGH_GAMES:
             self._enough.set()
         if self._committing is None:
@@ -132,7 +132,7 @@ class AsyncStore:
         finally:
             self._committing = None
 
-    async def _commit_batch(self, batch: Sequence[_Saving]) -> None:
+    async def _commit_batch(self, batch: Sequence[_UnstoredGame]) -> None:
         """Commit games together or, if one of them can't be stored, each alone: only that one fails."""
         failure = await self._add(batch)
         for_all = isinstance(failure, StoreError) and failure.for_all
@@ -145,7 +145,7 @@ class AsyncStore:
             else:
                 saving.saved.set_exception(failure)
 
-    async def _add(self, batch: Sequence[_Saving]) -> Exception | None:
+    async def _add(self, batch: Sequence[_UnstoredGame]) -> Exception | None:
         """Store all games of a batch or none; return why not."""
         started = time.perf_counter()
         try:

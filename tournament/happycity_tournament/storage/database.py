@@ -131,7 +131,7 @@ class Database:
             with database.writing() as connection:
                 database._prepare(connection)
             if is_file(parsed):
-                database._let_read_while_writing(patience=lock_timeout)
+                database._switch_to_write_ahead_log(patience=lock_timeout)
         except StoreError:
             database.close()
             raise
@@ -263,7 +263,7 @@ class Database:
             raise StoreError(self.url, problem)
         return version is not None
 
-    def _let_read_while_writing(self, *, patience: float) -> None:
+    def _switch_to_write_ahead_log(self, *, patience: float) -> None:
         """Switch a SQLite file to its write-ahead log, for good; it can't be done inside a transaction.
 
         Where two programs are about to do it, SQLite sends one of them away instead of letting it wait.
