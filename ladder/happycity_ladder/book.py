@@ -62,7 +62,8 @@ from happycity_ladder.moderation import ACTIONS, add_action, rename_participant,
 from happycity_tournament.games import LARGEST_ID, BotProfile, FinishedGame
 from happycity_tournament.plain_json import adapter
 from happycity_tournament.proof.commitment import Commitment, canonical
-from happycity_tournament.storage.database import DAMAGED, StoreError
+from happycity_tournament.storage.database import DAMAGED
+from happycity_tournament.storage.errors import StoreError
 from happycity_tournament.storage.rows import game_of, mentions
 from happycity_tournament.storage.schema import (
     LADDER_SECRET_KEY,

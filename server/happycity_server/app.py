@@ -75,7 +75,7 @@ from happycity_server.process.programs import (
 from happycity_server.tournaments.registry import Tournaments
 from happycity_tournament.lineup import Lineup
 from happycity_tournament.storage.async_store import AsyncStore
-from happycity_tournament.storage.database import StoreError
+from happycity_tournament.storage.errors import StoreError
 from happycity_tournament.storage.store import Store
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from happycity_ladder import book, entries
 from happycity_ladder.book import Book
 from happycity_ladder.leaderboard import LeaderboardLine, Score
 from happycity_tournament.games import BotProfile, FinishedGame, Fixture
-from happycity_tournament.storage.database import StoreError
+from happycity_tournament.storage.errors import StoreError
 from happycity_tournament.storage.store import Store
 
 BOTS = ("ann", "bob", "cem")

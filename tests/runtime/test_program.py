@@ -72,12 +72,19 @@ SLOW = ("jinja2", "numpy", "pydantic", "rich", "sqlalchemy", "starlette", "typer
             marks=pytest.mark.level(2),
         ),
         pytest.param(
+            "from happycity_server.process.logs import configure; "
+            "from happycity_server.config import LogFormat; configure(LogFormat.JSON); "
+            "import happycity_server.workers.worker",
+            {"pydantic"},
+            marks=pytest.mark.level(2),
+        ),
+        pytest.param(
             "import happycity_tournament.cli.app, happycity_tournament.cli.run",
             {"pydantic", "typer"},
             marks=pytest.mark.level(2),
         ),
     ],
-    ids=["reference bots", "SDK", "server", "run"],
+    ids=["reference bots", "SDK", "server", "worker", "run"],
 )
 def test_a_program_imports_what_it_needs(program: str, needed: set[str]) -> None:
     """Each of these packages is a tenth of a start, which all of a run's processes have to make."""

@@ -27,7 +27,7 @@ from happycity_tournament.ratings.results import Difference
 from happycity_tournament.ratings.statistics import Moments, count_metrics
 from happycity_tournament.standings.standings import Standings
 from happycity_tournament.standings.stats import Stats
-from happycity_tournament.storage.database import StoreError
+from happycity_tournament.storage.errors import StoreError
 from happycity_tournament.wire import difference_of
 from happycity_web import charts
 from happycity_web.cache import Kind

@@ -6,7 +6,7 @@ import asyncio
 import inspect
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import aclosing, nullcontext
-from typing import Any, Never, TypeAlias
+from typing import TYPE_CHECKING, Any, Never, TypeAlias
 
 import grpc
 import structlog
@@ -17,12 +17,14 @@ from happycity.errors import DealError, FieldError, IllegalMoveError, InvalidMov
 from happycity.wire.status import STATUS_METADATA, encode_status
 from happycity_runtime.addresses import address_of_peer
 from happycity_server.access.gate import Gate
-from happycity_server.access.requests import Requests
 from happycity_server.access.roles import ANYONE, LONG_CALLS, ROLES, Principal
 from happycity_server.broadcast import BroadcastError
 from happycity_server.errors import ApiError, Reason
 from happycity_tournament.play.progress import TournamentFinishedError
-from happycity_tournament.storage.database import StoreError
+from happycity_tournament.storage.errors import StoreError
+
+if TYPE_CHECKING:  # a worker, which answers no repeated calls, keeps nothing: it needs no database
+    from happycity_server.access.requests import Requests
 
 REQUEST_SECONDS = 10.0
 """How long the message of a unary call may take to arrive after its headers."""

@@ -16,7 +16,7 @@ from google.protobuf.message import Message
 from happycity_server.access.roles import SECRET_ANSWERS, check_request_id, principal
 from happycity_server.errors import invalid
 from happycity_tournament.storage.async_store import AsyncStore
-from happycity_tournament.storage.database import StoreError
+from happycity_tournament.storage.errors import StoreError
 from happycity_tournament.storage.requests import RequestStore, StoredAnswer
 
 _log = structlog.get_logger()

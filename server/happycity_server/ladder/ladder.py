@@ -29,7 +29,7 @@ from happycity_tournament.play.match_spec import MatchSpec
 from happycity_tournament.play.runner import MAX_ATTEMPTS
 from happycity_tournament.schedule import bot_seeds
 from happycity_tournament.storage.async_store import AsyncStore
-from happycity_tournament.storage.database import StoreError
+from happycity_tournament.storage.errors import StoreError
 
 GATHER_SECONDS = 0.1
 """How long changes gather before bots are paired."""

@@ -30,7 +30,7 @@ from happycity_server.play.match import Match
 from happycity_tournament.games import practice_seed
 from happycity_tournament.play.match_spec import MatchSpec
 from happycity_tournament.storage.async_store import AsyncStore
-from happycity_tournament.storage.database import StoreError
+from happycity_tournament.storage.errors import StoreError
 from happycity_tournament.storage.packing import unpack
 
 HOST = "me"

@@ -23,7 +23,7 @@ from happycity_tournament.config import DECISIONS_OF_A_SEAT
 from happycity_tournament.games import BotProfile, FinishedGame
 from happycity_tournament.play.match_spec import MatchSpec
 from happycity_tournament.storage.async_store import AsyncStore
-from happycity_tournament.storage.database import StoreError
+from happycity_tournament.storage.errors import StoreError
 from happycity_tournament.storage.packing import Record
 
 MAX_LOST_WORKERS = 3

@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import grpc
 import structlog
@@ -28,7 +29,6 @@ from happycity_runtime.transport import (
 )
 from happycity_server.access.gate import Authenticator, Gate, RateLimits
 from happycity_server.access.interceptor import AccessInterceptor
-from happycity_server.access.requests import Requests
 from happycity_server.access.token_file import TokenFile
 from happycity_server.api.handlers import add_service
 from happycity_server.api.model import ModelService
@@ -38,6 +38,9 @@ from happycity_server.errors import ListenError
 from happycity_server.model.pool import PlayoutPool
 from happycity_server.play.lobby import Lobby
 from happycity_server.process.programs import private_address
+
+if TYPE_CHECKING:  # as in the interceptor
+    from happycity_server.access.requests import Requests
 
 MOST_WAITING = 100_000
 """Calls of a method that have come and are not looked at yet; each has some kilobytes."""

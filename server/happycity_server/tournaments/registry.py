@@ -31,7 +31,7 @@ from happycity_tournament.play.runner import TournamentRun
 from happycity_tournament.play.snapshot import Snapshot, final_ratings, listed, played
 from happycity_tournament.schedule import Schedule, schedule_of
 from happycity_tournament.storage.async_store import AsyncStore
-from happycity_tournament.storage.database import StoreError
+from happycity_tournament.storage.errors import StoreError
 from happycity_tournament.storage.stored import Progress
 from happycity_tournament.wire import ratings_message, tournament_message
 

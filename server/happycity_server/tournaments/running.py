@@ -19,7 +19,7 @@ from happycity_tournament.games import BotProfile
 from happycity_tournament.play.progress import ScheduleChangedError, TournamentStatus
 from happycity_tournament.play.runner import TournamentRun
 from happycity_tournament.storage.async_store import AsyncStore
-from happycity_tournament.storage.database import StoreError
+from happycity_tournament.storage.errors import StoreError
 
 _log = structlog.get_logger()
 

@@ -21,7 +21,7 @@ from happycity_server.access.roles import CONTRACT, SECRET_ANSWERS, Principal, p
 from happycity_server.errors import ApiError, invalid
 from happycity_tournament.storage import requests as stored_module
 from happycity_tournament.storage.async_store import AsyncStore
-from happycity_tournament.storage.database import StoreError
+from happycity_tournament.storage.errors import StoreError
 from happycity_tournament.storage.requests import RequestStore, StoredAnswer
 from happycity_tournament.storage.store import Store
 

@@ -10,7 +10,7 @@ from tests.waiting import LIMIT
 from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
 from happycity_server.tournaments import registry
 from happycity_tournament.play.runner import TournamentRun
-from happycity_tournament.storage.database import StoreError
+from happycity_tournament.storage.errors import StoreError
 
 FULL = "has no room left; free some disk space"
 

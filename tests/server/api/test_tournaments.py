@@ -26,7 +26,7 @@ from happycity_server.play.match import Match
 from happycity_tournament.games import Result
 from happycity_tournament.play.progress import TournamentStatus
 from happycity_tournament.play.runner import TournamentRun
-from happycity_tournament.storage.database import StoreError
+from happycity_tournament.storage.errors import StoreError
 from happycity_tournament.storage.store import Store
 
 WAITING, RUNNING = pb.TOURNAMENT_STATE_WAITING, pb.TOURNAMENT_STATE_RUNNING

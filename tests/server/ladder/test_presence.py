@@ -23,7 +23,7 @@ from happycity_server.play.limits import SessionLimits
 from happycity_server.play.session import Session
 from happycity_tournament.games import BotProfile
 from happycity_tournament.storage.async_store import AsyncStore
-from happycity_tournament.storage.database import StoreError
+from happycity_tournament.storage.errors import StoreError
 
 
 class There:

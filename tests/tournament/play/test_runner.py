@@ -28,7 +28,7 @@ from happycity_tournament.play.runner import MAX_ATTEMPTS, TournamentRun
 from happycity_tournament.ratings.sprt import Verdict
 from happycity_tournament.standings.standings import Standing
 from happycity_tournament.storage.async_store import AsyncStore
-from happycity_tournament.storage.database import StoreError
+from happycity_tournament.storage.errors import StoreError
 from happycity_tournament.storage.store import Store
 
 BOTS = ("ann", "bob", "cem", "dee", "eva", "fay", "gus")

@@ -16,7 +16,7 @@ from happycity.records.record import Json, Recorder, clock_json, dumps, metrics_
 from happycity_tournament.games import FinishedGame
 from happycity_tournament.storage import async_store
 from happycity_tournament.storage.async_store import AsyncStore
-from happycity_tournament.storage.database import StoreError
+from happycity_tournament.storage.errors import StoreError
 from happycity_tournament.storage.packing import Record, pack, unpack
 from happycity_tournament.storage.store import Store
 

@@ -11,7 +11,7 @@ from happycity import BotInfo, ConfigError
 from happycity_tournament.games import BotProfile
 from happycity_tournament.storage import backup
 from happycity_tournament.storage.backup import CopyReport, back_up
-from happycity_tournament.storage.database import StoreError
+from happycity_tournament.storage.errors import StoreError
 from happycity_tournament.storage.schema import SCHEMA_VERSION, metadata
 from happycity_tournament.storage.store import Store
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import pytest
 from tests.tournament.games import single_game, with_records
 
-from happycity_tournament.storage.database import StoreError
+from happycity_tournament.storage.errors import StoreError
 from happycity_tournament.storage.store import Store
 
 HOLDER = """

@@ -6,7 +6,7 @@ from sqlalchemy.schema import CreateIndex, CreateTable
 from tests.tournament.games import single_game, with_records
 from tests.tournament.storage.postgres import Cluster, database_of
 
-from happycity_tournament.storage.database import StoreError
+from happycity_tournament.storage.errors import StoreError
 from happycity_tournament.storage.schema import metadata
 from happycity_tournament.storage.store import Store
 

@@ -19,7 +19,7 @@ from happycity_tournament.recorded_games import RecordedGame, game_of_record, na
 from happycity_tournament.report.export import export_games
 from happycity_tournament.standings.counted import Uncounted
 from happycity_tournament.standings.rated_games import RatedGames, load_for_rating
-from happycity_tournament.storage.database import StoreError
+from happycity_tournament.storage.errors import StoreError
 from happycity_tournament.storage.sources import Source, SourceError, StoreSource
 from happycity_tournament.storage.store import Store
 

@@ -12,7 +12,7 @@ import pytest
 from tests.tournament.games import RECORD, single_game, stored_games, with_records
 from tests.tournament.storage.test_claims import refuse
 
-from happycity_tournament.storage.database import StoreError
+from happycity_tournament.storage.errors import StoreError
 from happycity_tournament.storage.store import Store
 
 

@@ -19,7 +19,7 @@ from tests.waiting import LIMIT
 from happycity import BotInfo, Ending, HappyCityError
 from happycity_tournament.config import TournamentState
 from happycity_tournament.games import BotProfile, FinishedGame
-from happycity_tournament.storage.database import StoreError
+from happycity_tournament.storage.errors import StoreError
 from happycity_tournament.storage.packing import unpack
 from happycity_tournament.storage.schema import metadata
 from happycity_tournament.storage.store import Store

@@ -325,7 +325,7 @@ async def resume_run(run: Run, view: ProgressView, *, connect_seconds: float | N
 
 def unstored_problem(store: str, snapshot: Snapshot) -> str:
     """Return why a tournament that was just played is not in its store; "" if it is."""
-    from happycity_tournament.storage.database import StoreError  # noqa: PLC0415 - as in `_read`
+    from happycity_tournament.storage.errors import StoreError  # noqa: PLC0415 - as in `_read`
 
     try:
         games = _read(store, lambda opened: opened.progress(snapshot.tournament_id).games)

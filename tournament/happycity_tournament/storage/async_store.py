@@ -11,7 +11,7 @@ from functools import partial
 from typing import NamedTuple, ParamSpec, Self, TypeVar
 
 from happycity_tournament.games import FinishedGame
-from happycity_tournament.storage.database import StoreError
+from happycity_tournament.storage.errors import StoreError
 from happycity_tournament.storage.packing import Record
 from happycity_tournament.storage.store import Store
 

@@ -17,7 +17,8 @@ from pathlib import Path
 from sqlalchemy import Connection, func, select, text
 
 from happycity.errors import ConfigError
-from happycity_tournament.storage.database import DAMAGED, Database, StoreError
+from happycity_tournament.storage.database import DAMAGED, Database
+from happycity_tournament.storage.errors import StoreError
 from happycity_tournament.storage.schema import SCHEMA_VERSION, metadata
 
 _PAGES_AT_ONCE = 2000

@@ -31,9 +31,9 @@ from sqlalchemy.engine import URL
 from sqlalchemy.exc import ArgumentError, IntegrityError, NoSuchModuleError, OperationalError, SQLAlchemyError
 from sqlalchemy.schema import CreateTable
 
-from happycity.errors import HappyCityError
 from happycity_runtime.installation import install_command
 from happycity_tournament.storage.claims import Claim, claim, is_claimed
+from happycity_tournament.storage.errors import StoreError
 from happycity_tournament.storage.schema import SCHEMA_VERSION, VERSION_KEY, meta, metadata
 
 _FOREIGN = "belongs to another program; choose an empty database"
@@ -77,18 +77,6 @@ _POSTGRESQL_TIMEOUTS = {
 
 _SWITCH_PAUSE_SECONDS = 0.01
 _POSTGRESQL_PREPARING = 0x4861707070  # the lock while tables are created; any number of our own
-
-
-class StoreError(HappyCityError):
-    """The store can't do what is asked; the text names its URL, without the password, and what to do."""
-
-    def __init__(self, url: str, problem: str, *, for_all: bool = False) -> None:
-        super().__init__(f"database {url} {problem}")
-        self.url = url
-        self.problem = problem
-        """What is wrong, without the URL, which concerns only the operator."""
-        self.for_all = for_all
-        """Whether every other request would fail in the same way, as when the disk is full."""
 
 
 class Database:

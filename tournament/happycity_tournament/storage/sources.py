@@ -27,7 +27,8 @@ from happycity_tournament.recorded_games import (
     named_record,
 )
 from happycity_tournament.storage.backup import check_store
-from happycity_tournament.storage.database import DAMAGED, StoreError, is_file
+from happycity_tournament.storage.database import DAMAGED, is_file
+from happycity_tournament.storage.errors import StoreError
 from happycity_tournament.storage.store import Store
 from happycity_tournament.storage.stored import StoredTournament
 

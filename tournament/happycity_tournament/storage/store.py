@@ -30,7 +30,8 @@ from happycity import ConfigError, Ending
 from happycity.wire.moments import LATEST
 from happycity_tournament.config import TournamentState
 from happycity_tournament.games import LARGEST_ID, BotProfile, FinishedGame, Result
-from happycity_tournament.storage.database import DAMAGED, Database, StoreError
+from happycity_tournament.storage.database import DAMAGED, Database
+from happycity_tournament.storage.errors import StoreError
 from happycity_tournament.storage.packing import Record, pack, unpack
 from happycity_tournament.storage.rows import (
     RESULT_COLUMNS,
