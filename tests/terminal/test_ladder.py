@@ -205,10 +205,11 @@ def test_init_writes_the_example_once() -> None:
 
 
 def test_interval_of_a_comparison_is_of_its_deals() -> None:
-    """It is Student's, the one that the page has."""
+    """It holds at any number of deals, as on the page, and few have none."""
     for deals, shown in [
-        (4, "+0.100 ± 0.159 a game against version 1, in 4 deals that both played"),
-        (10, "+0.100 ± 0.113 a game against version 1, in 10 deals that both played"),
+        (9, "+0.100 a game against version 1, in 9 deals that both played; an interval takes 10"),
+        (10, "+0.100 ± 0.200 a game against version 1, in 10 deals that both played"),
+        (40, "+0.100 ± 0.157 a game against version 1, in 40 deals that both played"),
     ]:
         comparison = pb.VersionComparison(deals=deals, difference=0.1, standard_error=0.05)
         assert list(comparison_lines(comparison, 1, 3)) == [f"version 3 scores {shown}"]

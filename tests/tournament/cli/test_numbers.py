@@ -89,7 +89,7 @@ def test_what_stop_says_to_continue_is_what_was_stopped(run: Run) -> None:
 def test_what_is_resumed_is_continued_by_its_own_number(
     run: Run, monkeypatch: pytest.MonkeyPatch, address: str
 ) -> None:
-    async def abort(*_: object) -> None:
+    async def abort(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("happycity_tournament.client.session.resume_run", abort)

@@ -9,8 +9,7 @@ from tests.tournament.leagues import START
 from tests.tournament.runs import make_run
 
 from happycity import HappyCityError
-from happycity_tournament.cli import run as command
-from happycity_tournament.client import run_folder
+from happycity_tournament.client import run_folder, session
 from happycity_tournament.storage.store import Store
 
 
@@ -92,7 +91,7 @@ def test_a_run_that_never_began_leaves_nothing(
         (folder / "server.log").touch()
         raise end
 
-    monkeypatch.setattr(command, "play_new", play_new)
+    monkeypatch.setattr(session, "play_new", play_new)
     status, _, errors = run("run", "--rounds", 1, "--bots", "random,greedy")
     assert status != 0
     assert errors.splitlines()[-1].startswith(("error: the server ended", "aborted before the first game"))
@@ -104,7 +103,7 @@ def test_the_folder_whose_output_says_why_stays(run: Run, monkeypatch: pytest.Mo
         (folder / "bot-a.log").write_text("no module")
         raise HappyCityError(f"bot a ended with status 1 (output: {folder}/bot-a.log)")
 
-    monkeypatch.setattr(command, "play_new", play_new)
+    monkeypatch.setattr(session, "play_new", play_new)
     run("run", "--rounds", 1, "--bots", "random,greedy")
     (folder,) = run_folder.RUNS.iterdir()
     assert (folder / "bot-a.log").exists()
