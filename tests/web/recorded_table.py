@@ -14,7 +14,7 @@ from happycity.records.random_games import movers_rng, record_random_game
 from happycity.records.record import Json
 from happycity.records.replay import positions_of
 from happycity.wire.messages import decision_message
-from happycity_server.people.tables import TablePlan
+from happycity_server.people.table import TablePlan
 from happycity_viewer.languages import LANGUAGES, language
 from happycity_viewer.plies import playback_json
 from happycity_viewer.templates import game_values

@@ -19,7 +19,7 @@ from happycity_server.access.gate import Gate
 from happycity_server.access.roles import SEATED, Principal, path_of, principal
 from happycity_server.errors import ApiError, Reason
 from happycity_server.frontends import Arena, Site
-from happycity_server.people.tables import TablePlace
+from happycity_server.people.table import TablePlace
 
 CONTENT_POLICY: Final = "; ".join(
     (

@@ -24,7 +24,7 @@ from happycity_runtime.event_loop import first_of
 from happycity_server.access.roles import principal
 from happycity_server.broadcast import Broadcast
 from happycity_server.errors import ApiError, Reason, invalid
-from happycity_server.people.tables import HOST, INVITED, OPEN, SeatActivity, Table, TablePlace, TablePlan
+from happycity_server.people.table import HOST, INVITED, OPEN, SeatActivity, Table, TablePlace, TablePlan
 from happycity_server.places.watch import WatchedMatch
 from happycity_viewer.languages import Language
 from happycity_viewer.plies import encode

@@ -20,23 +20,25 @@ from happycity_server.errors import ApiError, Reason
 from happycity_server.people import tables as tables_module
 from happycity_server.people.person import MAX_PAGES, STAND_IN
 from happycity_server.people.practice import VISITORS, Practice
-from happycity_server.people.tables import (
-    AWAY_SECONDS,
-    GRACE_SECONDS,
-    GREETING_SECONDS,
+from happycity_server.people.table import (
     HOST,
     INVITED,
-    KEPT_SECONDS,
-    MAX_INVITATIONS,
     OPEN,
     OPEN_SECONDS,
-    WAITING_SECONDS,
     Activity,
     SeatActivity,
     TablePlace,
     TablePlan,
-    Tables,
     TableState,
+)
+from happycity_server.people.tables import (
+    AWAY_SECONDS,
+    GRACE_SECONDS,
+    GREETING_SECONDS,
+    KEPT_SECONDS,
+    MAX_INVITATIONS,
+    WAITING_SECONDS,
+    Tables,
 )
 from happycity_server.play.clock import FairClock
 from happycity_server.play.lobby import SWEEP_SECONDS, Lobby
