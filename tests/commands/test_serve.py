@@ -214,7 +214,7 @@ def test_health_is_asked_by_service_and_with_a_certificate(
         unknown = happycity(*health, "--service", "no.such.Service")
         assert (unknown.status, unknown.errors) == (1, f"{address}: no such service\n")
         status = happycity("status", opened.address)
-        assert f"no answer: {opened.address} does not answer without TLS" in status.errors
+        assert f"error: {opened.address} does not answer without TLS" in status.errors
         for name in ("CERT", "KEY"):
             monkeypatch.delenv(f"HAPPYCITY_{name}")
         assert "set HAPPYCITY_CERT and HAPPYCITY_KEY" in happycity(*health).errors
