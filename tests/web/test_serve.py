@@ -19,7 +19,7 @@ from uvicorn.protocols.utils import ClientDisconnected
 from uvicorn.server import ServerState
 
 from happycity import ConfigError
-from happycity_runtime import http, program
+from happycity_runtime import http
 from happycity_runtime.http import BoundedProtocol
 from happycity_server.errors import ListenError
 from happycity_web import serve
@@ -53,7 +53,7 @@ async def test_missing_packages_are_named(folder: Path, monkeypatch: pytest.Monk
             raise metadata.PackageNotFoundError(name)
         return "1"
 
-    monkeypatch.setattr(program, "version", installed)
+    monkeypatch.setattr(metadata, "version", installed)
     with pytest.raises(ConfigError, match=r"starlette missing.*pip install '/.*\[web\]'"):
         async with pages(folder):
             pass
