@@ -13,7 +13,7 @@ from playwright.async_api import Browser, BrowserContext, Page, expect
 from tests.browser import running_chromium
 from tests.server.api.tournaments import config as tournament_config
 from tests.server.conftest import playing
-from tests.server.harness import matches_at, serving, terms, tournaments_at
+from tests.server.harness import matches_at, met, serving, terms, tournaments_at
 from tests.waiting import LIMIT, MILLISECONDS
 from tests.web.ladders import LadderSite, ladder_site
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
@@ -23,6 +23,9 @@ from happycity.wire.messages import config_message
 from happycity_web import background, guard, serve
 
 expect.set_options(timeout=MILLISECONDS)
+
+HOUSE = "greedy,dummy=random"
+"""The bots of `arena`."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,16 @@ async def site(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Site]:
             playing(server.address, "anna", "bob", "carl", games=0),
         ):
             yield Site(server.web, server.address, channel, client)
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def arena(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[str]:
+    """Yield the address of the pages of a server with two bots of its own."""
+    folder = tmp_path_factory.mktemp("arena")
+    async with serving(folder, web="127.0.0.1:0", house=HOUSE, practice_matches=100) as (server, channel):
+        assert server.web is not None
+        await met(channel, "greedy", "dummy")
+        yield server.web
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")

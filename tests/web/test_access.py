@@ -170,11 +170,13 @@ async def test_only_known_hosts_are_served(site: Site) -> None:
 
 async def test_every_answer_has_the_headers(site: Site) -> None:
     # Whatever is answered forbids scripts from elsewhere, frames, and guessing what it is.
-    for path in ["/", "/nothing", "/static/style.css", "/matches/999999.json"]:
+    paths = ["/", "/nothing", "/static/nothing", "/static/style.css", "/matches/999999.json"]
+    for path in paths:
         headers = (await site.client.get(path)).headers
         policy = headers["content-security-policy"]
         assert "default-src 'none'" in policy
-        assert "script-src 'self'" in policy
+        assert ("script-src 'self'" in policy) is (path != "/static/style.css")  # which runs none at all
+        assert "frame-ancestors 'none'" in policy
         assert "unsafe" not in policy
         assert headers["x-content-type-options"] == "nosniff"
         assert headers["x-frame-options"] == "DENY"

@@ -143,7 +143,8 @@ async def test_others_see_the_commands(ladder: LadderSite) -> None:
         assert 'method="post"' not in shown.text
         refused = await client.post("/ladder/challenges", data={"kind": "rated", "deals": "1"})
         assert refused.status_code == 403
-        assert "needs the token of a bot" in refused.text
+        assert "Your token is for other pages than this one." in refused.text
+        assert 'name="token"' in refused.text
     async with ladder.client("anna") as client:
         headers = {"origin": "http://evil.example"}
         forged = await client.post("/ladder/challenges", data={"kind": "rated"}, headers=headers)

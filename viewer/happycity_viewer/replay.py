@@ -45,7 +45,7 @@ def replay_page(
     """
     position = len(game["plies"]) - 1 if ply is None else ply
     values = game_values(game, ply=position, seat=seat, record_link=_data_url(record))
-    script, style = _script(), _FONT.sub("", _static("style.css"))
+    script, style = _script(), _FONT.sub("", _static("style.css") + _static("viewer.css"))
     values |= {
         "policy": "; ".join(
             (

@@ -130,18 +130,21 @@ def game_values(
 
 
 def _faces(game: Json) -> list[Card]:
-    """Return the cards that the positions of a game show; of one that goes on, all that may come."""
-    if game["end"] is None:
-        mode = Mode(game["mode"])
-        return [card for card in CARDS if _belongs_to(mode, card)]
+    """Return the cards that the positions of a game show; of one that goes on, also those that may come.
+
+    No specials come that were not dealt.
+    """
     shown = {
         id for ply in game["plies"] for ids in (ply["centre"], ply["specials"], *ply["cities"]) for id in ids
     }
-    return [card for card in CARDS if card.id in shown or card in DWELLINGS]
+    mode = Mode(game["mode"]) if game["end"] is None else None
+    return [
+        card for card in CARDS if card.id in shown or card in DWELLINGS or (mode and _may_come(mode, card))
+    ]
 
 
-def _belongs_to(mode: Mode, card: Card) -> bool:
-    """Return whether a game of a mode can show a card."""
+def _may_come(mode: Mode, card: Card) -> bool:
+    """Return whether any game of a mode can show a card."""
     if card.kind is CardKind.MARKET:
         return (card.colour is None) == (mode is Mode.FAMILY)
-    return card.special_set in (None, mode)
+    return card.special_set is None

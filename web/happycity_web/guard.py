@@ -45,6 +45,13 @@ HEADERS: Final = {
     "x-frame-options": "DENY",
 }
 
+_FILE: Final = {
+    "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
+    "cross-origin-resource-policy": "same-origin",
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+}
+"""Of scripts, styles, fonts and icons, which load nothing by themselves: a page gets a dozen of them."""
 _EMBEDDED: Final = {
     **{name: value for name, value in HEADERS.items() if name != "x-frame-options"},
     "content-security-policy": f"{CONTENT_POLICY}; frame-ancestors *",
@@ -63,6 +70,7 @@ SOCKET_CODE = 4000
 """Added to an HTTP status it is the code with which a WebSocket is closed."""
 REFUSAL_SECONDS = 1.0
 """How long who asks too often waits for the refusal: also refusals have a cost."""
+_SENT = (200, 206, 304)
 _TOO_OFTEN = (429, SOCKET_CODE + 429)
 
 HTTP_STATUS: Final = {
@@ -109,7 +117,10 @@ class AccessChecks:
                 await asyncio.sleep(REFUSAL_SECONDS)
             if message["type"] == "http.response.start":
                 # A refusal has a form for a token, which no other site may frame.
-                own = _EMBEDDED if message["status"] == 200 and _is_embedded(scope) else HEADERS
+                if message["status"] not in _SENT:
+                    own = HEADERS
+                else:
+                    own = _FILE if is_file else _EMBEDDED if _is_embedded(scope) else HEADERS
                 headers = MutableHeaders(scope=message)
                 for name, value in own.items():
                     headers.setdefault(name, value)

@@ -44,8 +44,8 @@ RENDERING_SHARE = 0.02
 """Of a processor's time, for rendering all pages that follow by themselves for one caller."""
 ASKING_SHARE = 0.1
 """Of time, for asking services what those pages show; most of it is waiting."""
-COMPRESSION = 5
-"""zlib's level for pages: 9 takes four times as long, for a tenth less."""
+COMPRESSION = 8
+"""zlib's level for pages. 100 moves take 2.4 ms; at level 5, 1.0 ms for 6 % more bytes; 9 gains nothing."""
 
 NextPage = Callable[[], Awaitable[Page]]
 _P = ParamSpec("_P")

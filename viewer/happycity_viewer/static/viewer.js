@@ -1,7 +1,6 @@
 // Goes through a game: its positions, the list of its moves, and what people do with a position.
 
-import { drawBoard, element, field, icon, set } from "./board.js";
-import { drawMoving, isCalm } from "./motion.js";
+import { drawBoard, drawMoving, element, field, icon, isCalm, set } from "./board.js";
 import { decimal, gettext } from "./words.js";
 
 const STEP_MILLISECONDS = 1000; // at normal speed
@@ -17,6 +16,7 @@ const moves = document.getElementById("moves");
 const slider = document.getElementById("slider");
 const playButton = document.getElementById("play");
 const speed = document.getElementById("speed");
+const longThink = document.getElementById("long-think");
 const letterKeys = document.getElementById("letter-keys");
 const result = document.getElementById("result");
 const query = new URLSearchParams(location.search);
@@ -85,7 +85,7 @@ function showTargets() {
   const incidents = game.plies.filter(hasIncident).length;
   set(viewer, "incidents", incidents);
   field(viewer, "incidents").closest("li").hidden = !incidents;
-  document.getElementById("long-think").closest("li").hidden = nextOf(longThinks()) === null;
+  longThink.disabled = nextOf(longThinks()) === null; // it keeps its place
   const targets = {
     first: 0,
     back: Math.max(0, position - 1),
@@ -249,18 +249,24 @@ document.addEventListener("keydown", (event) => {
 });
 
 document.addEventListener("click", (event) => {
-  const link = event.target.closest?.("a[data-look], a[data-step], a[data-ply], .move a");
+  const link = event.target.closest?.("a[data-look], a[data-step], a[data-ply], a[data-analysis], .move a");
   if (!link || event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
   event.preventDefault();
-  if (link.dataset.look) lookFrom(Number(link.dataset.look));
+  if (link.dataset.analysis) showAnalysis(link);
+  else if (link.dataset.look) lookFrom(Number(link.dataset.look));
   else goTo(Number(new URL(link.getAttribute("href"), location.href).searchParams.get("ply")));
   if (link.dataset.ply !== undefined) board.scrollIntoView();
 });
 
+// What shows the analysis is loaded when somebody asks for it; without it, the link leads to a page.
+function showAnalysis(link) {
+  import(link.dataset.analysis).then((module) => module.showAnalysis(link.href)).catch(() => location.assign(link.href));
+}
+
 slider.addEventListener("input", () => goTo(Number(slider.value)));
 playButton.addEventListener("click", () => play(playing === null));
 speed.addEventListener("change", () => play(playing !== null));
-document.getElementById("long-think").addEventListener("click", LETTERS.t);
+longThink.addEventListener("click", LETTERS.t);
 
 document.getElementById("copy").addEventListener("click", async () => {
   const link = document.getElementById("link");
@@ -325,7 +331,6 @@ try {
 } catch {
   letterKeys.checked = true;
 }
-document.documentElement.classList.add("has-scripts");
 document.documentElement.classList.toggle("embed", embedded);
 // A file's address may name a position that is not the one written into it.
 position = queryNumber("ply", 0, last()) ?? position;

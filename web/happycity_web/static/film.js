@@ -1,10 +1,8 @@
-// New moves, shown one by one: cards fly into cities, and numbers count. Who has asked for less motion, or for no
+// New moves, shown one by one: cards fly into cities, numbers count, and tones sound. Who has asked for less motion, or for no
 // pauses, sees the newest position at once.
 
-import { field } from "./board.js";
-import { isCalm } from "./motion.js";
+import { field, isCalm } from "./board.js";
 import { setting } from "./settings.js";
-import { sound } from "./sound.js";
 import { extend, goTo, known, shown } from "./viewer.js";
 
 const MOVE_MILLISECONDS = 700; // that a move is shown, at normal speed
@@ -100,3 +98,35 @@ viewer.addEventListener(
 
 // What the last move was, with the number of its seat.
 export const caption = () => ["now-seat", "now-bot", "now-text"].map((name) => field(viewer, name).cloneNode(true));
+
+// Sound ---------------------------------------------------------------------------------------------------
+
+// Short tones, unless a person has switched them off; browsers allow none before the first click or key.
+
+const LOUDNESS = 0.08; // of 1
+const TONES = {
+  // [frequency in Hz, start and length in seconds]
+  card: [[330, 0, 0.06]],
+  built: [[196, 0, 0.1], [294, 0.07, 0.12]],
+  turn: [[523, 0, 0.1], [659, 0.1, 0.15]],
+  end: [[523, 0, 0.15], [659, 0.15, 0.15], [784, 0.3, 0.35]],
+};
+
+const isOn = setting("sound");
+let context = null;
+
+export function sound(name) {
+  if (!isOn.checked || !navigator.userActivation?.hasBeenActive) return;
+  context ??= new AudioContext();
+  for (const [frequency, start, length] of TONES[name]) {
+    const begin = context.currentTime + start;
+    const tone = new OscillatorNode(context, { frequency, type: "triangle" });
+    const volume = new GainNode(context, { gain: LOUDNESS });
+    volume.gain.setTargetAtTime(0, begin, length / 3);
+    tone.connect(volume).connect(context.destination);
+    tone.start(begin);
+    tone.stop(begin + 2 * length);
+  }
+}
+
+isOn.addEventListener("change", () => sound("turn"));

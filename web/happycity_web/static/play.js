@@ -2,13 +2,11 @@
 // server says which moves are legal and what they bring; the table itself is the viewer's. A move that is about
 // a card or a deck of the table is chosen there.
 
-import { element, field } from "./board.js";
-import { caption, isRunning, showMoves, skip } from "./film.js";
-import { countUp } from "./motion.js";
+import { countUp, element, field } from "./board.js";
+import { caption, isRunning, showMoves, skip, sound } from "./film.js";
 import { listen, receiveOthers, showGreeting, showOthers } from "./people.js";
 import { keep, kept, setting } from "./settings.js";
 import { follow } from "./socket.js";
-import { sound } from "./sound.js";
 import { goTo, known, shown } from "./viewer.js";
 import { gettext, ngettext, secondsUntil, timeUntil } from "./words.js";
 

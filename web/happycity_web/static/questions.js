@@ -11,9 +11,15 @@ const section = document.getElementById("analysis");
 const bar = document.getElementById("asking");
 let number = null; // of the question that is asked
 
+const style = document.createElement("link");
+style.rel = "stylesheet";
+style.href = new URL("analysis.css", import.meta.url);
+const styled = new Promise((resolve) => ["load", "error"].forEach((end) => style.addEventListener(end, resolve)));
+document.head.append(style);
+
 const questions = () => [...section.querySelectorAll("[data-question]")];
 
-async function showAnalysis(address) {
+export async function showAnalysis(address) {
   stop();
   section.hidden = false;
   section.textContent = gettext("The game is being analysed, which takes some seconds.");
@@ -21,7 +27,7 @@ async function showAnalysis(address) {
   try {
     const url = new URL(address, location.href);
     url.searchParams.set("wait", "1");
-    await take(section, url.href);
+    await Promise.all([take(section, url.href), styled]);
   } catch {
     section.textContent = gettext("The analysis failed; try again later.");
     return;
@@ -110,11 +116,7 @@ function reveal() {
 }
 
 document.addEventListener("click", (event) => {
-  const link = event.target.closest?.("a[data-analysis]");
-  if (link && !event.ctrlKey && !event.metaKey && !event.shiftKey && !event.button) {
-    event.preventDefault();
-    showAnalysis(link.href);
-  } else if (event.target.closest?.("[data-ask]")) ask(0);
+  if (event.target.closest?.("[data-ask]")) ask(0);
   else if (number !== null && event.target.closest?.("[data-next]")) ask((number + 1) % questions().length);
   else if (number !== null && event.target.closest?.("[data-reveal]")) reveal();
   else if (event.target.closest?.("[data-stop]")) stop();
