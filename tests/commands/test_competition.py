@@ -50,7 +50,7 @@ def results_are_published(competition: Competition) -> None:
     """A folder without access to the server recomputes the same hashes; a change is found."""
     (results,) = (competition.top / "cup/runs").iterdir()
     published = competition.tournament("cup", "publish", results, "../published")
-    assert competition.tournament("elsewhere", "verify", "../published") == published
+    assert competition.tournament("elsewhere", "verify", "../published").startswith(published)
     file = competition.top / "published/tournament.json"
     file.write_text(file.read_text().replace('"python"', '"pythons"', 1))
     competition.tournament("elsewhere", "verify", "../published", status=1)

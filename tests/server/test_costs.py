@@ -194,6 +194,8 @@ PAGES: dict[str, str] = {
     "/how-to-play": "/how-to-play",
     "/play": "/play",
     "/play/{table_id}": "/play/none",
+    "/tables/{table_id}": "/tables/none",
+    "/token": "/token",
     "/seats/{secret}": "/seats/none",
     "/invitations/{token}": "/invitations/none",
     "/join": "/join",
@@ -202,6 +204,7 @@ PAGES: dict[str, str] = {
 """An address of each page, by its route; that of the same as JSON follows from it."""
 FORMS: dict[str, tuple[str, Fields]] = {
     "/play": ("olga", {}),
+    "/tables/{table_id}": ("olga", {}),
     "/seats/{secret}": ("olga", {}),
     "/invitations/{token}": ("olga", {}),
     "/join": ("", {"link": "grpc://localhost:1/join/hci_00000000_x", "bots": "alice"}),
@@ -353,6 +356,7 @@ async def test_no_page_costs_more_with_a_larger_store(
                 url = (
                     path.replace("{secret}", "none")
                     .replace("{token}", "none")
+                    .replace("{table_id}", "none")
                     .replace("{challenge_id:id}", "1")
                 )
                 answer = await at.client.post(url, data=fields, headers=dict(at.headers(who)))

@@ -58,7 +58,8 @@ def _native_worlds(view: View) -> Worlds:
 
 
 def _native_playout(world: Position, fast: int, move: Move) -> float:
-    return world.playout(move.index, fast=fast)
+    success: float = world.playout(move.index, fast=fast)  # Any, where the engine's stub isn't installed
+    return success
 
 
 def _playout(world: Game, fast: tuple[bool, ...], move: Move) -> float:
