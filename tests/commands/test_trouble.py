@@ -112,7 +112,7 @@ class Trouble:
 
     def sit_down(self, name: str) -> None:
         """Begin a game of a person against two bots, without a clock."""
-        form = {"name": name, "clock": "none", "seat1": "me", "seat2": "greedy", "seat3": "random"}
+        form = {"name": name, "clock": "none", "seat1": "me", "seat2": "greedy", "seat3": "careless"}
         own = {"authorization": f"Bearer {self.competition.organiser_settings()['HAPPYCITY_TOKEN']}"}
         with self.competition.browser() as browser:
             seated = browser.post("/play", data=form, headers=own)
