@@ -89,6 +89,9 @@ async def test_a_guest_joins_in_the_browser(browser: Browser, competition: Compe
         await page.get_by_role("button", name="Create the invitation").click()
         link = await page.get_by_label("Send it by a private channel").input_value()
         assert Link.parse(link).page == competition.url
+        await page.get_by_role("button", name="Copy").click()
+        await expect(page.get_by_text("Copied").or_(page.get_by_text("Selected: copy it"))).to_be_visible()
+        assert await page.evaluate("getSelection().toString()") == link
         await check_layout(page)
         await page.goto("/access")
         assert link not in await page.content()

@@ -17,7 +17,7 @@ from happycity_server.errors import ApiError
 from happycity_tournament.report.charts import Scale
 from happycity_viewer.languages import language
 from happycity_web.challenges import creation
-from happycity_web.charts import moments, rating_history, rating_scale, version_runs
+from happycity_web.charts import Cell, moments, rating_history, rating_scale, version_runs
 from happycity_web.ladder import DealQuery
 from happycity_web.render import deal_results, signed
 
@@ -165,3 +165,9 @@ def test_a_form_asks_for_what_is_typed() -> None:
         "0.00",
         "0.00",
     ]
+
+
+def test_scores_of_few_games_have_no_colour() -> None:
+    """A card that was in one game that was won says nothing; with ten games the colour tells how far."""
+    assert [Cell(1.0, games).shade for games in (1, 9, 10)] == ["", "", "above shade-10"]
+    assert Cell(0.5, 1000).shade == "above shade-0"

@@ -18,6 +18,8 @@ from happycity_tournament.standings.stats import Stats
 LINES = 3 * charts.SERIES
 """Bots with a line in the chart of ratings: as many as can be distinguished, the best ones."""
 _SHADES = 10  # of a pair's cell
+_LEAST_GAMES = 10
+"""Games below which a score says too little to be coloured."""
 _PROVISIONAL_MARGIN = 100.0  # Elo
 _DAY = 86400
 _EDGE = 0.1
@@ -41,7 +43,9 @@ class Cell:
 
     @property
     def shade(self) -> str:
-        """The class of its colour: how far the score is from even."""
+        """The class of its colour: how far the score of enough games is from even; else none."""
+        if self.games < _LEAST_GAMES:
+            return ""
         side = "above" if self.share >= self.even else "below"
         return f"{side} shade-{min(_SHADES, round(2 * _SHADES * abs(self.share - self.even)))}"
 

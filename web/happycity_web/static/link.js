@@ -1,6 +1,6 @@
 // A link that a page shows because a button has asked for it, to be copied.
 
-import { gettext } from "./words.js";
+import "./copy.js";
 
 const box = document.getElementById("own-link");
 const address = document.getElementById("own-link-address");
@@ -17,13 +17,3 @@ export function showLink(path) {
 export function hideLink() {
   box.hidden = true;
 }
-
-document.getElementById("copy-link").addEventListener("click", async () => {
-  address.select();
-  try {
-    await navigator.clipboard.writeText(address.value);
-    state.textContent = gettext("Copied");
-  } catch {
-    state.textContent = gettext("Selected: copy it with the keyboard");
-  }
-});
