@@ -130,7 +130,7 @@ def test_a_proxy_in_the_way_is_named(
         if name != variable:
             monkeypatch.delenv(name)
     done = happycity("status", "grpcs://arena.invalid:443")
-    assert done.status == 1
+    assert done.status == 2
     assert (
         f"the connection goes through the proxy of the variable {variable}, unless no_proxy has"
         in done.errors
