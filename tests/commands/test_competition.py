@@ -103,9 +103,10 @@ def public_looks(competition: Competition) -> None:
         "/ladder?season=1": "CPU s",
         f"/matches/{game}": f"{game}",
         "/feed.atom": "/ladder/deals?deal=",
+        "/play": "Start",  # family games are open to visitors
     }
-    closed = "/play", "/access", "/ladder/flags", "/ladder/challenges"
-    forms = "/play", "/access", "/ladder/challenges", "/ladder/challenges/1"
+    closed = "/access", "/ladder/flags", "/ladder/challenges"
+    forms = "/access", "/ladder/challenges", "/ladder/challenges/1"
     with competition.browser() as visitor:
         for path, text in shown.items():
             answer = visitor.get(path)

@@ -331,7 +331,7 @@ class SelfPlay:
             legal = arrays.masks[played, chosen]
             if not legal.all():
                 which = legal.argmin()
-                self.follow(played[which]).game.apply(ACTIONS[numbers[which]])
+                self.follow(int(played[which])).game.apply(ACTIONS[numbers[which]])
         arrays.ended.fill(False)  # noqa: FBT003 - numpy's signature
         arrays.rewards.fill(0)
         self.last_games.clear()
