@@ -49,8 +49,8 @@ def go(project: Path, packed: Path) -> str:
 
 
 def typescript(project: Path, packed: Path) -> str:
-    """Install the npm package; the first bot in TypeScript is JavaScript, too."""
-    shutil.copy(CLIENTS / "typescript/examples/first.ts", project / "first.mjs")
+    """Install the npm package; packing it has compiled the first bot too."""
+    shutil.copy(CLIENTS / "typescript/dist/examples/first.js", project / "first.mjs")
     (project / "package.json").write_text('{"private": true}')
     package = packed / f"happycity-{version()}.tgz"
     _run("npm", "install", "--prefer-offline", "--no-audit", "--no-fund", "--silent", package, folder=project)
