@@ -65,6 +65,7 @@ async def test_costliest_moves_are_questions(page: Page, family_match: int) -> N
     await expect(section.locator('[aria-current="true"]')).to_have_text("3 carl")
 
 
+@pytest.mark.level(2)
 async def test_analysis_is_kept_over_a_restart(
     family_match: int, site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
