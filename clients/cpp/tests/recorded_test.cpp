@@ -36,7 +36,7 @@ TEST(Recorded, Ask) {
   EXPECT_EQ(ask([](const Decision&) { return std::size_t{0}; }, first).kind(), v1::MOVE_KIND_COIN);
 }
 
-// What is no such file, and what is no move, is an error.
+// Another file is an error, and so is a choice that is no move.
 TEST(Recorded, Errors) {
   const Choose last = [](const Decision& decision) { return static_cast<std::size_t>(decision.moves().size()); };
   EXPECT_THROW(ask(last, first), std::out_of_range);

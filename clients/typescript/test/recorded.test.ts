@@ -17,7 +17,7 @@ test("a bot is made for the game, and asked there", async () => {
   assert.equal(infoOf(card).name, "Spa");
 });
 
-test("what is no such file, and what is no move, is an error", async () => {
+test("another file is an error, and so is a choice that is no move", async () => {
   await assert.rejects(
     ask(() => () => 6, FIRST),
     /RangeError: the bot chose move 6 of 6/,

@@ -33,7 +33,7 @@ class RecordedDecisionTest {
     assertEquals("Spa", Cards.infoOf(RecordedDecision.read(FIRST).ask(fourth).getCard()).getName());
   }
 
-  /** What is no such file, and what is no move, is an error. */
+  /** Another file is an error, and so is a choice that is no move. */
   @Test
   void errors() throws IOException {
     RecordedDecision recorded = RecordedDecision.read(FIRST);
