@@ -1,4 +1,4 @@
-// Buttons that copy what a field shows, and say so in the status beside them.
+// Buttons that copy what a field shows, and say so in the status beside them. Until this has run they are disabled.
 
 import { gettext } from "./words.js";
 
@@ -14,4 +14,5 @@ for (const button of document.querySelectorAll("[data-copies]")) {
       state.textContent = gettext("Selected: copy it with the keyboard");
     }
   });
+  button.disabled = false;
 }
