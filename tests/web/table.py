@@ -20,7 +20,8 @@ OVERFLOWING = """() => {
 
 
 async def check_layout(page: Page) -> None:
-    """Check that nothing overflows a page, and that axe finds nothing."""
+    """Check that nothing overflows a page that is loaded, and that axe finds nothing."""
+    await page.wait_for_load_state()
     assert not await page.evaluate(OVERFLOWING)
     found = await Axe().run(page)
     assert found.violations_count == 0, found.generate_report()

@@ -258,6 +258,7 @@ async def test_a_bot_is_submitted_in_the_browser(browser: Browser, tmp_path: Pat
     async with hosting(tmp_path) as (url, token), tab(browser, url) as page:
         await page.goto(f"/access?token={token}")
         await page.get_by_role("link", name="Submitted bots").click()
+        await expect(page.get_by_label("Folder with its files")).to_be_visible()
         await check_layout(page)
         await page.get_by_label("Folder with its files").set_input_files(folder)
         await page.get_by_label("Command that starts it there").fill("python 'bot.py")
