@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -55,10 +56,9 @@ class Site:
         return tournament_id
 
 
-@pytest_asyncio.fixture(scope="session", loop_scope="session")
-async def site(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Site]:
+@asynccontextmanager
+async def site_in(folder: Path) -> AsyncIterator[Site]:
     """Yield a server that is open to everybody, where three bots wait for games that tests set up."""
-    folder = tmp_path_factory.mktemp("site")
     async with serving(folder, web="127.0.0.1:0") as (server, channel):
         assert server.web is not None
         async with (
@@ -66,6 +66,12 @@ async def site(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Site]:
             playing(server.address, "anna", "bob", "carl", games=0),
         ):
             yield Site(server.web, server.address, channel, client)
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def site(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Site]:
+    async with site_in(tmp_path_factory.mktemp("site")) as shared:
+        yield shared
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")

@@ -117,6 +117,7 @@ async def test_a_guest_joins_in_the_browser(browser: Browser, competition: Compe
         assert sorted(token.name for token in listed.tokens) == ["alice", "bea"]
 
         await page.get_by_role("link", name="See your tokens").click()
+        await expect(page.get_by_role("button", name="Renew the tokens")).to_be_visible()
         await check_layout(page)
         await page.get_by_role("button", name="Renew the tokens").click()
         second = await saved(page, "happycity.env")

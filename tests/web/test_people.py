@@ -144,6 +144,7 @@ async def test_strangers_meet_at_an_open_table(people: list[Page]) -> None:
     await check_layout(host)
     await guest.goto("/")
     await guest.get_by_role("link", name="Sit down @Ida").click()
+    await expect(guest.get_by_label("Your name")).to_be_visible()
     await check_layout(guest)
     await guest.get_by_label("Your name").fill("Otto")
     await guest.get_by_role("button", name="Take the seat").click()

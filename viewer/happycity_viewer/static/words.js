@@ -25,6 +25,17 @@ export function decimal(text) {
   return text.replace(".", point);
 }
 
+// Shows the moments of a page in the reader's own time zone and way of writing.
+export function localise(root) {
+  const page = document.documentElement.lang;
+  const own = navigator.languages.find((language) => language.startsWith(page)); // such as en-GB for en
+  const format = new Intl.DateTimeFormat(own ?? page, { dateStyle: "medium", timeStyle: "short" });
+  for (const time of root.querySelectorAll("time[datetime]")) {
+    time.title = time.textContent;
+    time.textContent = format.format(new Date(time.dateTime));
+  }
+}
+
 const NO_CLOCK = 3600; // seconds; more is not shown
 
 export const secondsUntil = (due) => (due === null ? null : Math.max(0, Math.ceil((due - performance.now()) / 1000)));

@@ -1,7 +1,7 @@
 // Keeps a page of lists current: the server sends the parts that have changed.
 
 import { follow } from "./socket.js";
-import { localise } from "./times.js";
+import { localise } from "./words.js";
 
 function replace(part, html) {
   const focused = part.contains(document.activeElement) ? document.activeElement : null;
