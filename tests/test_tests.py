@@ -48,6 +48,14 @@ def _is_one_limit(part: ast.AST) -> bool:
     return not isinstance(part, ast.Constant) or not isinstance(part.value, (int, float))
 
 
+OWN_LIMITS: Final = {
+    "httpx.AsyncClient": "timeout",
+    "httpx.Client": "timeout",
+    "websockets.connect": "open_timeout",
+}
+"""Functions of libraries that have a limit of some seconds unless they get one, by the name of that."""
+
+
 def is_tool(call: ast.Call) -> bool:
     """Return whether a call is one of an agent's tool, whose answer to that argument is tested."""
     return any(isinstance(value, ast.Constant) and value.value == "wait_for_turn" for value in call.args)
@@ -61,7 +69,10 @@ def offences_of_call(call: ast.Call) -> Iterator[str]:
             yield f"{name}: wait for an event"
     elif module == "time" and function in CLOCKS:
         yield f"{name}: compare two measurements of CPU time"
-    limits = [keyword.value for keyword in call.keywords if keyword.arg == "timeout" and not is_tool(call)]
+    given = {keyword.arg: keyword.value for keyword in call.keywords}
+    limits = [given[one] for one in ("timeout", "open_timeout") if one in given and not is_tool(call)]
+    if OWN_LIMITS.get(name, "timeout") not in given and name in OWN_LIMITS:
+        yield f"{name}: its own limit is some seconds; give it tests.waiting.LIMIT"
     if name in ("asyncio.timeout", "pytest.mark.timeout") or function == "settimeout":
         limits += call.args[:1]
     elif name == "asyncio.wait_for":
@@ -111,6 +122,9 @@ def offences(source: str) -> list[str]:
         ("pytest.mark.timeout(600)", 1),
         ("asyncio.wait_for(end, 3)", 1),
         ("connection.settimeout(1)", 1),
+        ("httpx.AsyncClient(base_url=url)", 1),
+        ("websockets.connect(url, open_timeout=LIMIT)", 0),
+        ("websockets.connect(url, open_timeout=20)", 1),
         ("while not await arena.games():\n    pass", 1),
         ("while (found := await arena.games()) != 3:\n    pass", 1),
         ("while await call.read():\n    count += 1", 0),

@@ -17,6 +17,7 @@ import pytest
 import trustme
 from tests.commands.programs import Start, command_of, happycity, tournament
 from tests.tournament.servers import arena
+from tests.waiting import LIMIT
 
 from happycity import Config
 from happycity.v1 import match_service_pb2 as match_pb
@@ -182,7 +183,7 @@ def test_a_tournament_on_a_server_with_tokens_and_tls(
     standings = json.loads(done.output)["standings"]
     assert {line["bot"]: line["forfeits"] for line in standings} == dict.fromkeys(tokens, 0)
 
-    with urllib.request.urlopen(f"http://{addresses['metrics']}/metrics") as answer:
+    with urllib.request.urlopen(f"http://{addresses['metrics']}/metrics", timeout=LIMIT) as answer:
         written = [answer.read().decode(), done.output, done.errors]
     written.append(Path(f"/proc/{server.pid}/cmdline").read_text())
     server.terminate()

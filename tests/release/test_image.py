@@ -15,6 +15,7 @@ import trustme
 from tests.programs import run
 from tests.release.container import Host, Image
 from tests.tournament.storage.postgres import Cluster
+from tests.waiting import LIMIT
 
 ROOT = Path(__file__).parents[2]
 USER = 10001
@@ -126,10 +127,12 @@ def test_tournament_on_the_image(image: Image, tmp_path: Path, cluster: Cluster)
         table = _tournament(*arguments, folder=tmp_path, environment=variables)
         sys.stdout.write(table)  # for `pytest -s`
         assert f"{GAMES} of {GAMES} games" in table
-        with urllib.request.urlopen(f"http://{container.addresses['metrics']}/metrics") as response:
+        with urllib.request.urlopen(
+            f"http://{container.addresses['metrics']}/metrics", timeout=LIMIT
+        ) as response:
             assert f"happycity_matches_finished_total {GAMES}.0" in response.read().decode()
         with pytest.raises(urllib.error.HTTPError, match="401"):  # pages show nothing without a token, either
-            urllib.request.urlopen(container.addresses["web"])
+            urllib.request.urlopen(container.addresses["web"], timeout=LIMIT)
         assert container.stop() == 0
     (kept,) = json.loads(_tournament("list", url, "--json", folder=tmp_path, environment={}))
     assert (kept["state"], kept["games"]) == ("finished", GAMES)

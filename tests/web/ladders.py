@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import httpx
-import websockets
 from playwright.async_api import Browser, BrowserContext
 from tests.server.conftest import RandomMove, playing
 from tests.server.harness import Service, bearer, issued_token, serving
 from tests.waiting import LIMIT
+from tests.web.sockets import socket_of
 
 from happycity_client import BotFactory, BotInfo
 from happycity_runtime.tokens import Role
@@ -65,10 +65,9 @@ class LadderSite:
 
         It is read again whenever the leaderboard has changed.
         """
-        url = f"{self.url.replace('http', 'ws')}/ladder"
         async with (
             self.client("ivan") as client,
-            websockets.connect(url, additional_headers=self.headers("ivan")) as socket,
+            socket_of(f"{self.url}/ladder", additional_headers=self.headers("ivan")) as socket,
         ):
             async for _ in socket:  # the first message comes at once
                 shown = (await client.get(f"{path}.json")).json()

@@ -3,6 +3,7 @@
 from typing import Any
 
 import websockets
+from tests.waiting import LIMIT
 
 
 async def close_code(socket: websockets.ClientConnection) -> int:
@@ -17,7 +18,8 @@ async def close_code(socket: websockets.ClientConnection) -> int:
 
 def socket_of(url: str, **options: Any) -> websockets.connect:
     """Return the WebSocket of a page; `options` are those of `websockets.connect`."""
-    return websockets.connect(url.replace("http", "ws"), **options)
+    # It has as long as all else, and no pings: an answer may be late on a busy machine.
+    return websockets.connect(url.replace("http", "ws"), open_timeout=LIMIT, ping_interval=None, **options)
 
 
 async def closed_with(url: str, **headers: str) -> int:

@@ -234,7 +234,9 @@ async def test_files_as_a_browser_sends_them(tmp_path: Path) -> None:
         body("x", ("bot.py", 1), command="'x"): (400, "can't read the command"),
     }
     async with hosting(tmp_path) as (url, token):
-        async with httpx.AsyncClient(base_url=url, headers={"authorization": f"Bearer {token}"}) as author:
+        async with httpx.AsyncClient(
+            timeout=LIMIT, base_url=url, headers={"authorization": f"Bearer {token}"}
+        ) as author:
             for content, (status, says) in refused.items():
                 answer = await author.post("/hosted.json", content=content)
                 assert (answer.status_code, says in answer.json()["text"]) == (status, True), answer.text
@@ -244,7 +246,7 @@ async def test_files_as_a_browser_sends_them(tmp_path: Path) -> None:
             (shown,) = (await author.get("/hosted.json")).json()["submissions"]
             assert (shown["digest"], shown["files"]) == (answer.json()["digest"], 3)
             assert int(shown["bytes"]) == 199_998
-        async with httpx.AsyncClient(base_url=url) as stranger:
+        async with httpx.AsyncClient(timeout=LIMIT, base_url=url) as stranger:
             assert (await stranger.post("/hosted.json", content=b"{}\n")).status_code == 401
             assert (await stranger.get("/hosted")).status_code == 401
 

@@ -591,13 +591,13 @@ async def test_form_of_another_site_is_refused(arena: str) -> None:
         cookie = seated.headers["set-cookie"]
         assert {"httponly", "samesite=strict"} <= set(cookie.lower().split("; "))
         headers = {"cookie": cookie.partition(";")[0]}
-        socket = arena.replace("http", "ws") + seated.headers["location"] + "?from=0"
+        socket = arena + seated.headers["location"] + "?from=0"
         with pytest.raises(websockets.InvalidStatus, match="403"):
-            await websockets.connect(
+            await socket_of(
                 socket, additional_headers=headers, origin=websockets.Origin("http://evil.example")
             )
         for message in ('{"answer": "all"}', "[" * 1000):
-            async with websockets.connect(socket, additional_headers=headers) as own:
+            async with socket_of(socket, additional_headers=headers) as own:
                 await own.send(message)
                 assert await close_code(own) == 4400
 

@@ -21,6 +21,7 @@ from starlette.routing import Mount, Route, WebSocketRoute
 from structlog.testing import capture_logs
 from tests.server import harness as h
 from tests.waiting import LIMIT
+from tests.web.sockets import socket_of
 
 from happycity_runtime.tokens import Role
 from happycity_server.access.roles import ROLES
@@ -77,9 +78,9 @@ async def taken_seats(client: httpx.AsyncClient, token: str) -> dict[str, str]:
     form = {"name": "Ann", "seat1": "me", "seat2": "invite"}
     own = await client.post("/play", data=form, headers={"authorization": f"Bearer {token}"})
     (host,) = client.cookies.values()
-    address = f"{client.base_url}".replace("http", "ws").rstrip("/") + own.headers["location"]
+    address = f"{client.base_url}".rstrip("/") + own.headers["location"]
     cookie = "; ".join(f"{name}={value}" for name, value in client.cookies.items())
-    async with websockets.connect(address, additional_headers={"cookie": cookie}) as socket:
+    async with socket_of(address, additional_headers={"cookie": cookie}) as socket:
         await socket.send('{"invite": 1}')
         links = (said["link"] async for text in socket if "link" in (said := json.loads(text)))
         link = await anext(links)
@@ -154,8 +155,8 @@ async def test_no_page_logs_a_secret(arena: Arena, caplog: pytest.LogCaptureFixt
             with suppress(httpx.InvalidURL):
                 await arena.client.request(method, address, headers=cookie, **kind)
         with suppress(websockets.InvalidStatus, websockets.ConnectionClosed, websockets.InvalidURI):
-            url = f"{arena.client.base_url}".replace("http", "ws").rstrip("/") + address
-            async with websockets.connect(url, additional_headers=cookie) as socket:
+            url = f"{arena.client.base_url}".rstrip("/") + address
+            async with socket_of(url, additional_headers=cookie) as socket:
                 await socket.send(json.dumps({"answer": arena.secrets["seat"]}))
 
     with Log(caplog) as log:

@@ -12,6 +12,7 @@ import pytest
 from tests.tournament.conftest import Run, json_of
 from tests.tournament.games import finished, fixtures_of, with_endings
 from tests.tournament.servers import arena
+from tests.waiting import LIMIT
 
 from happycity import Config, Ending, FailurePolicy
 from happycity_tournament.config import RandomRounds, SprtTest, TournamentConfig, TournamentState
@@ -77,7 +78,7 @@ def test_every_reader_counts_the_same_games(run_with_disqualified: Path, tmp_pat
     assert by_bot(shown["standings"]) == by_bot(rated["standings"])
 
     with arena(tmp_path, {}, web="127.0.0.1:0") as server:
-        page = json.load(urlopen(f"{server.web}/tournaments/1.json"))
+        page = json.load(urlopen(f"{server.web}/tournaments/1.json", timeout=LIMIT))
     on_page = [{**line, "elo": line["rating"]["elo"]} for line in page["standings"]]
     assert by_bot(on_page) == by_bot(rated["standings"])
 
