@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from happycity.tournament.v1beta1.tournament_service_pb2 import Difference
 from happycity_tournament.plain_json import plain_json
 
 
@@ -42,6 +43,7 @@ class Shape:
             [{"colour": "red", "corners": [{"x": 0.0, "y": 1.0}], "area": None}],
         ),
         ({Colour.RED: Counter("aab"), 3: ()}, {"red": {"a": 2, "b": 1}, "3": []}),
+        ((Difference(elo=2 / 3, low=1.0),), [{"elo": 0.6667, "low": 1.0, "high": None, "los": 0.0}]),
     ],
 )
 def test_a_value_is_json_by_its_fields(value: Any, content: Any) -> None:

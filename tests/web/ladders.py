@@ -48,7 +48,7 @@ class LadderSite:
     )
     """All kinds of its pages, and the page of a bot that links to them."""
 
-    async def versions(self, bot: str) -> dict[str, str]:
+    async def versions(self, bot: str) -> dict[str, int]:
         async with self.client("ivan") as client:
             shown = (await client.get(f"/ladder/bots/{bot}.json")).json()
         new, old = (version["version_id"] for version in shown["bot"]["versions"])
@@ -113,7 +113,7 @@ async def ladder_site(folder: Path) -> AsyncIterator[LadderSite]:
             async with site.connected("anna", "bob", version=version):
                 await site.until("/ladder/bots/anna", partial(_has_history, version))
         # Nobody is left who could begin another deal, so the season ends with what is seen now.
-        await site.until("/ladder", lambda shown: "deals_running" not in shown["ladder"])
+        await site.until("/ladder", lambda shown: not shown["ladder"]["deals_running"])
         ladder = Service(channel, "happycity.ladder.v1beta1.LadderService")
         await ladder.CloseSeason(bearer(issued["olga"]), season_id=1)
         yield site
@@ -123,5 +123,5 @@ def _has_history(version: str, shown: Any) -> bool:
     if "bot" not in shown:
         return False  # it has not connected yet
     newest = shown["bot"]["versions"][0]
-    rated = {point["version_id"] for point in shown["bot"].get("history", ())}
+    rated = {point["version_id"] for point in shown["bot"]["history"]}
     return newest["info"]["version"] == version and newest["version_id"] in rated

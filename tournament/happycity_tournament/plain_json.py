@@ -8,7 +8,10 @@ from enum import Enum
 from functools import cache
 from typing import Any, TypeVar
 
+from google.protobuf.message import Message
 from pydantic import TypeAdapter
+
+from happycity.wire.json import message_json
 
 _T = TypeVar("_T")
 
@@ -27,11 +30,13 @@ def _adapter(kind: Any) -> TypeAdapter[Any]:
 
 
 def plain_json(value: Any) -> Any:
-    """Return a value as JSON has it, by its fields if it has some.
+    """Return a value as JSON has it, by its fields if it has some; messages as `message_json` writes them.
 
     Numbers are rounded; infinite ones, which JSON doesn't have, are None.
     """
-    if is_dataclass(value):
+    if isinstance(value, Message):
+        value = message_json(value)
+    elif is_dataclass(value):
         value = {field.name: getattr(value, field.name) for field in fields(value)}
     elif hasattr(value, "_asdict"):
         value = value._asdict()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, is_dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache, partial
 from importlib.metadata import metadata
@@ -11,8 +11,6 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from google.protobuf.duration_pb2 import Duration
-from google.protobuf.json_format import MessageToDict
-from google.protobuf.message import Message
 from google.protobuf.timestamp_pb2 import Timestamp
 from jinja2 import Environment, PackageLoader
 from markupsafe import Markup
@@ -33,6 +31,7 @@ from happycity.wire.fields import present_fields
 from happycity.wire.messages import config_of
 from happycity_server.access.roles import principal_variable
 from happycity_tournament.config import MEAN_ELO
+from happycity_tournament.plain_json import plain_json
 from happycity_tournament.ratings.results import Interval, ranks_text
 from happycity_tournament.report.charts import line_class
 from happycity_viewer.languages import LANGUAGES, Language, language, preferred
@@ -312,8 +311,8 @@ class Page:
         return template.render({**self.values, **reader.values, "part": parts.mark})
 
     def json(self) -> str:
-        """Return what the page shows as JSON, the messages as their JSON mapping has them."""
-        return encode({name: _plain(self.values[name]) for name in self.json_names})
+        """Return what the page shows as JSON, as commands with `--json` print it."""
+        return encode(plain_json({name: self.values[name] for name in self.json_names}))
 
 
 def page_response(request: Request, page: Page, status: int = 200) -> Response:
@@ -342,15 +341,3 @@ def deal_results(deal: ladder_pb.LadderDeal) -> list[DealResult]:
         for version, total in zip(deal.versions, deal.places, strict=True)
     ]
     return sorted(places, key=lambda entry: entry.place)
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Message):
-        return MessageToDict(value, preserving_proto_field_name=True)
-    if is_dataclass(value) and not isinstance(value, type):
-        return asdict(value)
-    if isinstance(value, tuple) and hasattr(value, "_asdict"):
-        return value._asdict()
-    if isinstance(value, Mapping):
-        return {key: _plain(entry) for key, entry in value.items()}
-    return [_plain(entry) for entry in value] if isinstance(value, list | tuple) else value
