@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import errno
 import os
 import re
@@ -11,8 +12,9 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import datetime, timedelta
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, NamedTuple, NoReturn, TextIO, TypeVar, get_args
+from typing import Annotated, Any, ClassVar, NoReturn, TextIO, TypeVar, get_args
 
 import typer
 from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
@@ -154,31 +156,22 @@ class Commands(typer.Typer):
         return super().command(name, cls=cls, **attributes)
 
 
-class LazyCommand(NamedTuple):
-    """A command whose module is imported when it is called."""
-
-    target: str
-    """`MODULE:NAME` of its function, or of a `typer.Typer` with commands of its own."""
-    summary: str
-    """What the list of commands says of it: the first sentence of its own help."""
-
-
 class LazyGroup(TyperGroup):
-    """A group of such commands, whose help imports none of them."""
+    """A group of commands, each of which is imported when it is called, and none for the list of them."""
 
-    entries: ClassVar[Mapping[str, Mapping[str, LazyCommand]]]
-    """The commands by their names, by their headings."""
+    entries: ClassVar[Mapping[str, Mapping[str, str]]]
+    """By heading and name: `MODULE:NAME` of a function, or of a `typer.Typer` with commands of its own."""
 
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
-        self._entries = {name: one for below in self.entries.values() for name, one in below.items()}
-        self.commands = dict.fromkeys(self._entries)  # type: ignore[assignment]  # `get_command` makes them
+        self._targets = {name: target for below in self.entries.values() for name, target in below.items()}
+        self.commands = dict.fromkeys(self._targets)  # type: ignore[assignment]  # `get_command` makes them
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Import a command; return None if no command has this name."""
-        if (entry := self._entries.get(cmd_name)) is None:
+        module, _, name = self._targets.get(cmd_name, "").partition(":")
+        if not module:
             return None
-        module, _, name = entry.target.partition(":")
         command = getattr(import_module(module), name)
         if isinstance(command, typer.Typer):
             return typer.main.get_group(command)
@@ -190,7 +183,24 @@ class LazyGroup(TyperGroup):
         """Write the list of commands."""
         for heading, below in self.entries.items():
             with formatter.section(heading):
-                formatter.write_dl([(name, one.summary) for name, one in below.items()])
+                formatter.write_dl([(name, summary(target)) for name, target in below.items()])
+
+
+def summary(target: str) -> str:
+    """Return the first sentence of the help of `MODULE:NAME`, which is the first text in its definition."""
+    module, _, name = target.partition(":")
+    loader: Any = getattr(find_spec(module), "loader", None)
+    for node in ast.parse(loader.get_source(module)).body:
+        match node:
+            case ast.FunctionDef(own, _, body) if own == name:
+                found = body[0]
+            case ast.Assign([ast.Name(own)]) if own == name:
+                found = node
+            case _:
+                continue
+        texts = (each.value for each in ast.walk(found) if isinstance(each, ast.Constant))
+        return re.split(r"(?<=[.])\s", str(next(texts)), maxsplit=1)[0]
+    raise LookupError(target)
 
 
 def _write_groups(formatter: Any, records: Iterable[tuple[str, tuple[str, str]]]) -> None:

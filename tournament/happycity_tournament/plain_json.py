@@ -8,10 +8,7 @@ from enum import Enum
 from functools import cache
 from typing import Any, TypeVar
 
-from google.protobuf.message import Message
 from pydantic import TypeAdapter
-
-from happycity.wire.json import message_json
 
 _T = TypeVar("_T")
 
@@ -34,7 +31,9 @@ def plain_json(value: Any) -> Any:
 
     Numbers are rounded; infinite ones, which JSON doesn't have, are None.
     """
-    if isinstance(value, Message):
+    if hasattr(value, "DESCRIPTOR"):
+        from happycity.wire.json import message_json  # noqa: PLC0415 - many commands have no messages
+
         value = message_json(value)
     elif is_dataclass(value):
         value = {field.name: getattr(value, field.name) for field in fields(value)}

@@ -6,53 +6,26 @@ import os
 import sys
 from typing import Any, ClassVar
 
-from happycity_runtime.commands import Commands, LazyCommand, LazyGroup, run_cli
+from happycity_runtime.commands import Commands, LazyGroup, run_cli
 
 COMMANDS = {
-    "run": LazyCommand("happycity_tournament.cli.run:run", "Play a tournament and print its standings."),
-    "sprt": LazyCommand(
-        "happycity_tournament.cli.run:sprt", "Test whether one bot is stronger than another."
-    ),
-    "resume": LazyCommand(
-        "happycity_tournament.cli.run:resume", "Continue a tournament that was stopped or interrupted."
-    ),
-    "list": LazyCommand(
-        "happycity_tournament.cli.manage:list_tournaments",
-        "List the runs, or the tournaments of a store or server.",
-    ),
-    "show": LazyCommand(
-        "happycity_tournament.cli.manage:show_tournament", "Show a tournament with its ratings."
-    ),
-    "stop": LazyCommand("happycity_tournament.cli.manage:stop", "Stop a tournament."),
-    "disqualify": LazyCommand(
-        "happycity_tournament.cli.manage:disqualify", "Take a bot out of a tournament."
-    ),
-    "delete": LazyCommand(
-        "happycity_tournament.cli.manage:delete", "Delete a tournament with all its games."
-    ),
-    "games": LazyCommand(
-        "happycity_tournament.cli.list_games:games",
-        "List games with the ids by which other commands find them.",
-    ),
-    "rate": LazyCommand("happycity_tournament.cli.rate:rate", "Rate bots by all their games."),
-    "compare": LazyCommand("happycity_tournament.cli.compare:compare", "Say what a change of a bot gained."),
-    "export": LazyCommand(
-        "happycity_tournament.cli.write_files:export", "Write games as a table or as records."
-    ),
-    "report": LazyCommand("happycity_tournament.cli.write_files:report", "Write a report as one HTML file."),
-    "commit": LazyCommand(
-        "happycity_tournament.cli.prove:commit", "Print the hash of a file's seed and salt."
-    ),
-    "publish": LazyCommand(
-        "happycity_tournament.cli.prove:publish",
-        "Write a finished tournament so that anybody can recompute it.",
-    ),
-    "verify": LazyCommand(
-        "happycity_tournament.cli.prove:verify",
-        "Recompute a published tournament, and say what in it is not true.",
-    ),
+    "run": "happycity_tournament.cli.run:run",
+    "sprt": "happycity_tournament.cli.run:sprt",
+    "resume": "happycity_tournament.cli.run:resume",
+    "list": "happycity_tournament.cli.manage:list_tournaments",
+    "show": "happycity_tournament.cli.manage:show_tournament",
+    "stop": "happycity_tournament.cli.manage:stop",
+    "disqualify": "happycity_tournament.cli.manage:disqualify",
+    "delete": "happycity_tournament.cli.manage:delete",
+    "games": "happycity_tournament.cli.list_games:games",
+    "rate": "happycity_tournament.cli.rate:rate",
+    "compare": "happycity_tournament.cli.compare:compare",
+    "export": "happycity_tournament.cli.write_files:export",
+    "report": "happycity_tournament.cli.write_files:report",
+    "commit": "happycity_tournament.cli.prove:commit",
+    "publish": "happycity_tournament.cli.prove:publish",
+    "verify": "happycity_tournament.cli.prove:verify",
 }
-"""The commands with what the list of commands says of each: the first sentence of its own help."""
 
 
 class _TournamentCommands(LazyGroup):
@@ -70,14 +43,8 @@ app = Commands(
 class _BenchmarkCommands(LazyGroup):
     entries: ClassVar = {
         "Commands": {
-            "run": LazyCommand(
-                "happycity_tournament.cli.benchmark:run",
-                "Measure a bot by a protocol; `run` may be left out.",
-            ),
-            "verify": LazyCommand(
-                "happycity_tournament.cli.benchmark:verify",
-                "Recompute a result, and say what in it is not true.",
-            ),
+            "run": "happycity_tournament.cli.benchmark:run",
+            "verify": "happycity_tournament.cli.benchmark:verify",
         }
     }
 
