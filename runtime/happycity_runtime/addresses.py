@@ -38,11 +38,7 @@ class TrustedProxies:
     """The reverse proxies that are believed whose requests they pass on."""
 
     def __init__(self, networks: str = "") -> None:
-        """Trust the proxies of some networks, CIDR or single addresses, separated by commas.
-
-        Raises:
-            ValueError: one of them is something else.
-        """
+        """Trust the proxies of networks or addresses, separated by commas; ValueError if one is neither."""
         try:
             self._networks = [ip_network(one.strip()) for one in networks.split(",") if one.strip()]
         except ValueError as error:

@@ -152,8 +152,7 @@ class Child:
         In the foreground it belongs to the terminal of this process, and a Ctrl-C there goes to both. What it
         has started itself then doesn't end with it.
 
-        Raises:
-            ChildError: there is no such program or folder, or it can't be executed.
+        ChildError if there is no such program or folder, or it can't be executed.
         """
         mark = next(_marks)
         logs = [stream if isinstance(stream, Path) else None for stream in (stdout, stderr)]
@@ -255,8 +254,7 @@ class Child:
     def _orphans(self) -> list[int]:
         """Return the processes with this program's mark that have not ended; none without `/proc`.
 
-        Raises:
-            OSError: this process has no descriptor left to look.
+        OSError if this process has no descriptor left to look.
         """
         found, mark = [], self._mark.encode()
         # Not by a pattern: pathlib raises ESRCH for a process that ends while it looks.

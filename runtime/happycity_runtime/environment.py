@@ -32,9 +32,7 @@ def read_variables_from_files(environ: MutableMapping[str, str]) -> None:
     """Replace each variable `HAPPYCITY_..._FILE` by the one without `_FILE`, with the content of that file.
 
     Blanks and line breaks around it are removed. The file wins over a value, as images set defaults.
-
-    Raises:
-        ConfigError: a file can't be read, or is not text.
+    ConfigError if a file can't be read, or is not text.
     """
     names = [name for name in environ if name.startswith(_PREFIX) and name.endswith(_SUFFIX)]
     for name in names:

@@ -35,8 +35,7 @@ def read_text(path: Path) -> str:
 def filled_lines(name: str) -> Iterator[tuple[str, str]]:
     """Yield the place and the text of each line of a file that isn't blank; `-` is the standard input.
 
-    Raises:
-        OSError, UnicodeDecodeError: as `read_text`.
+    Errors are those of `read_text`.
     """
     with open_text(0 if name == "-" else Path(name)) as file:
         for number, line in enumerate(file, start=1):

@@ -157,10 +157,8 @@ def new_token(
 ) -> tuple[str, Token]:
     """Make a token; return its text, which is stored nowhere, and what is stored of it.
 
-    Without an owner, it belongs to its name.
-
-    Raises:
-        ConfigError: the name is not one that a bot may have, or the owner is not a line of text.
+    Without an owner, it belongs to its name. ConfigError if the name is not one that a bot may have, or the
+    owner is not a line of text.
     """
     clear, kept = new_secret(PREFIX, source)
     return clear, Token(**kept, role=role, name=name, owner=owner or name, created=created, expires=expires)

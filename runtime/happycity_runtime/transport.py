@@ -66,11 +66,7 @@ def is_loopback(address: str) -> bool:
 
 
 def split_host_port(address: str) -> tuple[str, int]:
-    """Split host:port; the brackets of an IPv6 host are removed.
-
-    Raises:
-        ValueError: the address is something else.
-    """
+    """Split host:port; the brackets of an IPv6 host are removed. ValueError if it is something else."""
     match = re.fullmatch(r"(\[[0-9A-Fa-f:.%\w]+\]|[^:\[\]]+):(\d{1,5})", address)
     if match is None or int(match[2]) > 65535:
         raise ValueError(f"{address!r} is not host:port, such as 127.0.0.1:50051")

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 def start(settings: ServerSettings, lineup: Lineup | None = None) -> None:
     """Serve until SIGINT or SIGTERM, perhaps for a run with its lineup; see `serve_until_stopped`.
 
-    Raises:
-        ConfigError: Ray is not installed, or its cluster can't be reached.
+    ConfigError if Ray is not installed, or its cluster can't be reached.
     """
     from happycity_server.process.logs import configure
 

@@ -500,10 +500,8 @@ def serve_until_stopped(settings: ServerSettings, *, lineup: Lineup | None = Non
     """Serve until SIGINT or SIGTERM; print the address in one line that programs can read.
 
     A second signal voids the matches that are still running. With the `lineup` of a run, workers start its
-    bots, and what becomes of workers is printed in further lines, as the run shows it.
-
-    Raises:
-        HappyCityError: the server can't start, or has lost its store.
+    bots, and what becomes of workers is printed in further lines, as the run shows it. HappyCityError if the
+    server can't start, or has lost its store.
     """
 
     async def main() -> None:

@@ -44,8 +44,7 @@ _FOR_WORKERS = {
 def parse_house(text: str) -> dict[str, str]:
     """Return the reference bots of the house by the names under which they play, from `BOT,NAME=BOT,...`.
 
-    Raises:
-        ConfigError: a name can't be a bot's, is there twice, or there is no such reference bot.
+    ConfigError if a name can't be a bot's, is there twice, or there is no such reference bot.
     """
     bots: dict[str, str] = {}
     for entry in filter(None, map(str.strip, text.split(","))):

@@ -115,11 +115,8 @@ async def pages_served(arena: Arena, host: str, port: int, site: Site) -> AsyncI
     """Serve pages while the context lasts, on any free port if it is 0; yield their address.
 
     What serves them is imported when the first visitor connects, in a thread: a run whose pages no browser
-    opens would pay for it some tenths of a second and 15 MB.
-
-    Raises:
-        ConfigError: the pages are not installed.
-        ListenError: the address can't be listened on.
+    opens would pay for it some tenths of a second and 15 MB. ConfigError if they are not installed,
+    ListenError if the address can't be listened on.
     """
     entry = _entry_point()
     with _listener(host, port) as listener:

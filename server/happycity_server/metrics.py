@@ -222,8 +222,7 @@ def _free_bytes(database: Path) -> float:
 def metrics_served(address: str, metrics: ArenaMetrics, upkeep: UpkeepMetrics) -> Iterator[str]:
     """Serve metrics over HTTP while the context lasts, in threads of its own; yields the address.
 
-    Raises:
-        ListenError: the address can't be listened on.
+    ListenError if the address can't be listened on.
     """
     registry = CollectorRegistry(auto_describe=False)
     registry.register(metrics)

@@ -87,8 +87,7 @@ class Authenticator:
     def identify(self, clear: str | None, address: str) -> Principal:
         """Return the caller by the token that it shows, None if it shows none, and by its address.
 
-        Raises:
-            ApiError: it shows no token, or one that is malformed, unknown, revoked or expired.
+        ApiError if it shows no token, or one that is malformed, unknown, revoked or expired.
         """
         for secret, caller in self.own.items():
             if clear and compare_digest(clear.encode(), secret.encode()):
@@ -149,11 +148,7 @@ class RateLimits(TokenBuckets):
         self._quota = quota or f"{rate:g} calls a second"
 
     def take(self, caller: str, amount: float = 1) -> None:
-        """Count a call, or an amount of what is counted.
-
-        Raises:
-            ApiError: the caller had too many in a short time; nothing is counted then.
-        """
+        """Count a call, or an amount of what is counted; ApiError, and nothing counted, if it is too much."""
         if seconds := self.wait(caller, amount):
             text = f"more than {self._quota}; try again later"
             raise ApiError(Reason.RATE_LIMITED, text, retry_seconds=seconds)

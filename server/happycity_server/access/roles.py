@@ -177,20 +177,14 @@ class Principal:
     def request_key(self, request_id: str) -> str | None:
         """Return the key under which a request is remembered, so that repeating it changes nothing.
 
-        It has the caller before the id, as "1" is what many callers send; None without an id.
-
-        Raises:
-            ApiError: the id is too long.
+        It has the caller before the id, as "1" is what many callers send; None without an id. ApiError if the
+        id is too long.
         """
         check_request_id(request_id)
         return f"{self.caller} {request_id}" if request_id else None
 
     def check_name(self, name: str, *, house: Collection[str] = ()) -> None:
-        """Require that a bot plays under the name of its token, and that none takes a name of the house.
-
-        Raises:
-            ApiError: the token belongs to another bot, or the name to a bot of the house.
-        """
+        """Require that a bot plays under its token's name, and none under one of the house; else ApiError."""
         if self.own_bot and name != self.own_bot:
             text = f"the token belongs to the bot {self.own_bot!r}, not to {name[:64]!r}"
             raise ApiError(Reason.WRONG_NAME, text, name=self.own_bot)

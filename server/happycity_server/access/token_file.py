@@ -119,8 +119,7 @@ def new_invitation(
 ) -> tuple[str, Invitation]:
     """Make an invitation; return its text, which is stored nowhere, and what is stored of it.
 
-    Raises:
-        ConfigError: the owner is not a line of text, or it is for no bot or too many.
+    ConfigError if the owner is not a line of text, or it is for no bot or too many.
     """
     if not 1 <= bots <= MAX_INVITED:
         raise FieldError("bots", f"{bots} is not a number of bots from 1 to {MAX_INVITED}")
@@ -133,10 +132,8 @@ def add_invitation(
 ) -> tuple[str, Invitation]:
     """Add a new invitation to a file, and remove expired ones; return its text, and what is stored of it.
 
-    Raises:
-        InvitationError: the call is repeated, and the invitation was used or revoked meanwhile.
-        ConfigError: as `new_invitation`.
-        TokenError: the file can't be used.
+    Errors are those of `new_invitation`, and an InvitationError if the call is repeated, and the invitation
+    was used or revoked meanwhile.
     """
     with _changed(file) as content:
         source, is_repeated = call.source(content, "invite", owner, bots, seconds)
@@ -150,12 +147,7 @@ def add_invitation(
 
 
 def revoke_invitation(file: File, invitation_id: str) -> Invitation:
-    """Remove an invitation from a file; return what it was.
-
-    Raises:
-        InvitationError: there is no such invitation.
-        TokenError: the file can't be used.
-    """
+    """Remove an invitation from a file; return what it was. InvitationError if there is none of this id."""
     with _changed(file) as content:
         text = f"there is no invitation {_shown(invitation_id, file)}; see: happycity invite list"
         return _taken(content.invitations, invitation_id, InvitationError(text))
@@ -204,9 +196,7 @@ def renew_token(file: File, old: Token, call: SecretCall) -> tuple[str, Token]:
     """Add a token with the role, name, owner and end of an old one, which ends at the new one's first use.
 
     Returns it in clear and as stored. Another that was to replace the same one and was not used is removed.
-
-    Raises:
-        TokenError: one of the two is not there any more, or the file can't be used.
+    TokenError if one of the two is not there any more.
     """
     with _changed(file) as content:
         gone = TokenError(f"the token {old.id} was revoked")
@@ -236,11 +226,7 @@ def confirm_token(file: File, token: Token) -> None:
 
 
 def revoke_token(file: File, token_id: str) -> Token:
-    """Remove a token from a file, and the one that it was to replace; return what it was.
-
-    Raises:
-        TokenError: there is no such token, or the file can't be used.
-    """
+    """Remove a token, and the one that it was to replace; return what it was, TokenError if there is none."""
     with _changed(file) as content:
         text = f"there is no token {_shown(token_id, file)}; see: happycity token list"
         revoked = _taken(content.tokens, token_id, TokenError(text))
@@ -271,10 +257,7 @@ def _taken(stored: list[_Kept], own_id: str, problem: TokenError) -> _Kept:
 def rename_owner(file: File, owner: str, new_owner: str | None) -> int:
     """Give an owner's invitations and tokens of bots to another name; return how many there are.
 
-    Without a new name they are removed.
-
-    Raises:
-        ConfigError: another owner has that name already.
+    Without a new name they are removed. ConfigError if another owner has that name already.
     """
 
     def changed(kept: list[_Kept], own: list[_Kept]) -> list[_Kept]:
@@ -312,10 +295,8 @@ class TokenFile:
         """Read the file if it changed; return whether it did. Any thread may call it.
 
         A missing file holds no tokens. A malformed one changes nothing, as a slip of an editor should not
-        end a tournament. It is tried again at the next call, like one that can't be read now.
-
-        Raises:
-            TokenError: the file is malformed or can't be read; each problem is raised once.
+        end a tournament. It is tried again at the next call, like one that can't be read now; each problem
+        is raised once, as a TokenError.
         """
         stamp = file_stamp(self.path)
         if stamp == self._stamp:
@@ -363,8 +344,7 @@ class TokenFile:
     def check_invitation(self, call: SecretCall) -> None:
         """Require that a call shows an invitation that is valid, or that it could be a repeated one.
 
-        Raises:
-            InvitationError: it shows nothing that the file knows; that costs no look at the file.
+        InvitationError if it shows nothing that the file knows; that costs no look at the file.
         """
         invitation = self._invitations.get(token_id(call.shown) or "")
         is_valid = invitation is not None and invitation.is_of(call.shown) and invitation.is_valid(call.now)

@@ -141,8 +141,7 @@ class AccessService:
     def link(self, secret: str = "") -> Link | None:
         """Return the link to this server of an invitation; None if the server's address is not known.
 
-        Raises:
-            ConfigError: the address or the certificate can't be used.
+        ConfigError if the address or the certificate can't be used.
         """
         if not self._address:
             return None

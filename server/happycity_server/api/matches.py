@@ -137,8 +137,7 @@ class MatchService:
     async def watch(self, caller: Principal, match_id: int) -> tuple[pb.Match, Broadcast[WatchedMatch]]:
         """Return a match, and what all who watch it share.
 
-        Raises:
-            ApiError: there is no such match, the caller may not see it yet, or asks for too many replays.
+        ApiError if there is no such match, the caller may not see it yet, or asks for too many replays.
         """
         caller.require(READERS)
         match = self._places.match(match_id)

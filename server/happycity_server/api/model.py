@@ -99,8 +99,7 @@ class ModelService:
     def _charge(self, caller: str, playouts: int, *, charged: int = 0) -> None:
         """Count playouts that a call is about to have, `charged` of which are counted already.
 
-        Raises:
-            ApiError: they are more than the caller may have now, or ever. Another attempt is charged for all.
+        ApiError if they are more than the caller may have now, or ever. Another attempt is charged for all.
         """
         if playouts > self._per_minute:
             raise invalid("playouts", f"{playouts} in a call, but the quota is {self._per_minute} a minute")

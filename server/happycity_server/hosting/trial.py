@@ -48,9 +48,7 @@ class TrialError(HappyCityError):
 async def run_trial(settings: ServerSettings, name: str, command: Sequence[str]) -> tuple[str, str]:
     """Try a bot, which a command runs in its sandbox; return how it went, in lines for people.
 
-    Raises:
-        HappyCityError: the conformance suite itself failed, which is no fault of the bot.
-        TrialError: the bot failed.
+    TrialError if the bot failed; HappyCityError if the conformance suite itself did.
     """
     return await check_conformance(command), await play_practice_game(settings, name, command)
 

@@ -52,10 +52,8 @@ class Challenges:
     async def create(self, wanted: Challenge, *, request_key: str | None = None) -> Challenge:
         """Make a challenge, or return the one that a request with this key has made.
 
-        Of `wanted`, state and times are ignored, and the board may be "", the first one.
-
-        Raises:
-            ApiError: this may not be asked for.
+        Of `wanted`, state and times are ignored, and the board may be "", the first one. ApiError if it may
+        not be asked for.
         """
         # The thread that writes is for those that are granted: refusals, however many, delay no game.
         challenge = await self._book.load(self._granted, wanted, request_key)
@@ -67,8 +65,7 @@ class Challenges:
     async def answer(self, challenge_id: int, bot: str, answer: ChallengeAnswer) -> Challenge:
         """Let a bot accept, decline or withdraw a challenge; return the challenge.
 
-        Raises:
-            ApiError: no challenge has this id, it is over, or the bot can't answer it.
+        ApiError if no challenge has this id, it is over, or the bot can't answer it.
         """
         answered = await self._book.write(self._answer, challenge_id, bot, answer)
         self._on_change()
@@ -207,8 +204,7 @@ class Challenges:
 def check_challenge(wanted: Challenge, board: Board, quotas: Quotas) -> None:
     """Refuse a challenge that is wrong in any ladder with this board and these quotas.
 
-    Raises:
-        ApiError, ConfigError: a field is wrong; the text names it.
+    The ApiError or ConfigError names the field that is wrong.
     """
     with within("bot"):
         check_bot_spelling(wanted.bot)

@@ -94,8 +94,7 @@ class LadderReader:
     async def compare(self, old: int, new: int) -> Comparison:
         """Compare two versions of a bot.
 
-        Raises:
-            ApiError: there is no such version, they are of different bots, or too many comparisons wait.
+        ApiError if there is no such version, they are of different bots, or too many comparisons wait.
         """
         versions = await self.book.read(self.book.versions, {old, new})
         for version in (old, new):

@@ -103,28 +103,19 @@ def _standard_error(count: int, total: int, squares: int) -> float:
 
 
 def apply_moves(items: Sequence[WorkItem]) -> list[bytes]:
-    """Return the position that each line comes to in its first world, as messages.
-
-    Raises:
-        LineError: a line can't be played.
-    """
+    """Return the position to which each line comes in its first world, as messages; LineError if to none."""
     return [_position(item).SerializeToString(deterministic=True) for item in items]
 
 
 def legal_moves(items: Sequence[WorkItem]) -> list[list[bytes]]:
-    """Return the legal moves of each line's view, as messages.
-
-    Raises:
-        LineError: a line's view is impossible.
-    """
+    """Return the legal moves of each line's view, as messages; LineError if a view is impossible."""
     return [[move.SerializeToString() for move in move_messages(_world(item, 0))] for item in items]
 
 
 def roll_out(job: PlayoutJob) -> list[list[PlayoutStats]]:
     """Play a job's playouts; return the statistics of each item: one, or one for each legal move.
 
-    Raises:
-        LineError: a line can't be played.
+    LineError if a line can't be played.
     """
     return [_play_item(item, job) for item in job.items]
 

@@ -207,10 +207,7 @@ class Places:
     def begin(self, spec: MatchSpec, match_id: int | None = None) -> Match:
         """Set up a single match, have it played here once its bots are connected, and stored at its end.
 
-        It gets the next id, unless it has one from before a restart.
-
-        Raises:
-            ApiError: the server is shutting down.
+        It gets the next id, unless it has one from before a restart. ApiError if the server is shutting down.
         """
         match = self.lobby.create(spec, match_id)
         spawn(self._play_single(match), self._playing)
@@ -232,10 +229,7 @@ class Places:
         """Play a game to its end and store it, or return why it was voided.
 
         A game whose worker is lost begins again. One that the store refuses while it takes others is the
-        arena's fault, like any other failure.
-
-        Raises:
-            StoreError: the store takes no games at all.
+        arena's fault, like any other failure. StoreError if it takes no games at all.
         """
         for _ in range(MAX_LOST_WORKERS):
             match_id = self.lobby.next_match_id()  # here, as ids follow the schedule

@@ -105,12 +105,9 @@ class Worker:
 
     @asynccontextmanager
     async def played(self, match: OpenMatch) -> AsyncIterator[None]:
-        """Have a match played, and wait until it is over.
+        """Have a match played, and wait until it is over; WorkerLostError if the worker is lost before that.
 
         The match stays in `matches` while the context lasts, so that it can be stored before it is removed.
-
-        Raises:
-            WorkerLostError: the worker was lost before that.
         """
         self.matches[match.match_id] = match
         try:

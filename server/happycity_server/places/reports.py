@@ -29,13 +29,10 @@ CLOCK_SECONDS = 3600.0
 
 
 def check_report(request: pb.WorkRequest, matches: Mapping[int, OpenMatch], now: float) -> None:
-    """Refuse a report that can't be true, at a moment in Unix time.
+    """Refuse a report that can't be true, at a moment in Unix time, by a FieldError.
 
     Each finished game of `matches`, the open ones by id, is replayed, which takes some milliseconds; others
     are not looked at.
-
-    Raises:
-        FieldError: it can't.
     """
     earliest = min((match.created_at for match in matches.values()), default=now) - CLOCK_SECONDS
     for field, moment in _moments(request, matches):

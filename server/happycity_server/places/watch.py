@@ -222,11 +222,7 @@ class _Moves:
 
 
 def recorded(record: str, match_id: int, bots: Sequence[str]) -> Playback:
-    """Return the game of a stored record; it takes some milliseconds.
-
-    Raises:
-        RecordError: the record is malformed.
-    """
+    """Return the game of a stored record; it takes some milliseconds. RecordError if it is malformed."""
     playback = Playback.of_record(loads(record), bots=bots, match_id=match_id)
     playback.timed = True  # by the server that wrote the record
     return playback

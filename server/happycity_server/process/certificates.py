@@ -24,10 +24,8 @@ def make_certificates(hosts: Sequence[str], *, now: datetime, days: int) -> tupl
     """Make a certificate that is valid for hosts, by name or address, and for the server's own machine.
 
     Returns that of its authority, which clients trust, the certificate, and its key, which is secret; all in
-    PEM. The key of the authority is kept nowhere, so it signs nothing else.
-
-    Raises:
-        ConfigError: a host is neither a name of DNS nor an address.
+    PEM. The key of the authority is kept nowhere, so it signs nothing else. ConfigError if a host is neither
+    a name of DNS nor an address.
     """
     names = [_general_name(host) for host in dict.fromkeys((*hosts, *LOCAL_HOSTS))]
     ca_key, key = ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP256R1())

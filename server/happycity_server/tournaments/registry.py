@@ -88,11 +88,8 @@ class Tournaments:
     async def create(self, config: TournamentConfig, *, request_key: str | None = None) -> int:
         """Set up a tournament and begin to play it; return its id.
 
-        A request key that was used before returns the tournament of that request.
-
-        Raises:
-            ApiError: too many are open.
-            ConfigError: no tournament can be made of this configuration.
+        A request key that was used before returns the tournament of that request. ApiError if too many are
+        open, ConfigError if no tournament can be made of this configuration.
         """
         self._check_room()  # first, as it is cheap
         # Schedules of hundreds of bots take long to make, and all matches would wait meanwhile.
@@ -204,8 +201,7 @@ class Tournaments:
     async def disqualify(self, tournament_id: int, bot: str) -> None:
         """Forfeit a bot's seats in all games of a tournament that are not finished.
 
-        Raises:
-            ApiError: the tournament is finished, or the bot doesn't take part.
+        ApiError if the tournament is finished, or the bot doesn't take part.
         """
         async with self._lock(tournament_id):
             stored = await self._resting.stored(tournament_id)

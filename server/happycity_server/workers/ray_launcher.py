@@ -36,11 +36,7 @@ _EVERY_INTERFACE = ("0.0.0.0", "::")  # noqa: S104 - where a server listens
 
 
 def check_ray(address: str) -> None:
-    """Refuse to use a cluster without Ray, or at an address where nothing listens: Ray would try for minutes.
-
-    Raises:
-        ConfigError: it is so.
-    """
+    """Refuse a cluster without Ray, or where nothing listens, by a ConfigError: Ray would try for minutes."""
     if missing := missing_packages("ray"):
         raise ConfigError(
             f"--ray: {' and '.join(missing)} is not installed; install it by: {install_command('ray')}"
@@ -71,8 +67,7 @@ def run_worker(number: int, environment: Mapping[str, str]) -> None:
 def launch(cluster: str, count: int) -> None:
     """Keep workers running on a cluster; 0: as many as its nodes have CPUs for.
 
-    Raises:
-        HappyCityError: the cluster can't be used.
+    HappyCityError if the cluster can't be used.
     """
     import ray  # noqa: PLC0415 - not installed everywhere
     from ray.exceptions import RayError  # noqa: PLC0415
