@@ -75,23 +75,6 @@ def remark(text: str) -> None:
         typer.echo(text, err=True)
 
 
-class CommandGroup(TyperGroup):
-    """A group whose help lists its commands by their headings, those without one under "Commands"."""
-
-    def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Write the commands, heading by heading in the order of `headings`."""
-        commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
-        limit = formatter.width - 6 - max(len(name) for name, _ in commands)
-        _write_groups(
-            formatter,
-            (
-                (getattr(command, "rich_help_panel", None) or "Commands", (name, short))
-                for name, command in commands
-                if command is not None and (short := command.get_short_help_str(limit))
-            ),
-        )
-
-
 class GroupedCommand(TyperCommand):
     """A command whose help lists the options by their groups, those without one under "Options".
 
@@ -125,18 +108,18 @@ class GroupedCommand(TyperCommand):
                 records.append((getattr(one, "rich_help_panel", None) or "Options", (name, text)))
         # Arguments come first, and what every command has last.
         records.sort(key=lambda pair: {"Arguments": 0, "Options": 2}.get(pair[0], 1))
-        _write_groups(formatter, records)
+        for heading in dict.fromkeys(heading for heading, _ in records):
+            with formatter.section(heading):
+                formatter.write_dl([record for group, record in records if group == heading])
 
 
 class Commands(typer.Typer):
-    """Commands below a common name, whose help is that of the classes above; `text` describes them all.
+    """Commands below a common name, with the help of `GroupedCommand`; `text` describes them all.
 
     Those of a program have its version and shell completion too.
     """
 
-    def __init__(
-        self, text: str, *, group: type[TyperGroup] = CommandGroup, is_program: bool = False
-    ) -> None:
+    def __init__(self, text: str, *, group: type[TyperGroup] = TyperGroup, is_program: bool = False) -> None:
         super().__init__(
             cls=group,
             add_completion=is_program,
@@ -201,16 +184,6 @@ def summary(target: str) -> str:
         texts = (each.value for each in ast.walk(found) if isinstance(each, ast.Constant))
         return re.split(r"(?<=[.])\s", str(next(texts)), maxsplit=1)[0]
     raise LookupError(target)
-
-
-def _write_groups(formatter: Any, records: Iterable[tuple[str, tuple[str, str]]]) -> None:
-    """Write lines of help, each with its heading, in sections in the order of their first lines."""
-    groups: dict[str, list[tuple[str, str]]] = {}
-    for heading, record in records:
-        groups.setdefault(heading, []).append(record)
-    for heading, lines in groups.items():
-        with formatter.section(heading):
-            formatter.write_dl(lines)
 
 
 def run_cli(cli: typer.Typer) -> NoReturn:
