@@ -153,10 +153,11 @@ async def run_server(
         await parts.start()
         parts.start_programs(private, address)
         web = await stack.enter_async_context(_web(settings, parts, certificate))
-        _log_settings(settings, tokens, address, metrics, web)
+        server = RunningServer(address=address, metrics=metrics, web=web, store_lost=store_lost)
+        _log_settings(settings, tokens, server)
         watching = () if certificate is None else (certificate.watch(clocks.wall),)
         await stack.enter_async_context(running(*watching))
-        yield RunningServer(address=address, metrics=metrics, web=web, store_lost=store_lost)
+        yield server
     _log.info("stopped")
 
 
@@ -244,11 +245,7 @@ class _ServerParts:
         tables = Tables(lobby, self.places.begin, practice, store, unix_clock)
         self._submissions = _submissions(settings, tokens)
         self.tournaments = Tournaments(
-            self.places,
-            store,
-            unix_clock,
-            most_open=settings.open_tournaments,
-            hosted_digest=self._hosted_digest,
+            self.places, store, most_open=settings.open_tournaments, hosted_digest=self._hosted_digest
         )
 
         # Who calls.
@@ -275,9 +272,9 @@ class _ServerParts:
             events.arrived.append(self._start_model)
 
         # What is served.
-        reader = _ladder_reader(settings, self.places, store, unix_clock, authenticator)
+        reader = self._ladder_reader()
         self.ladder = None if reader is None else reader.ladder
-        hosting = _hosting(settings, self._submissions, self.server, workers, self.tournaments)
+        hosting = self._hosting_service(workers)
         self._hosting = None if hosting is None else hosting.hosting
         gate, deals = self.server.gate, DealsInPlay(self.places, store, waiting_seeds=tables.waiting_seeds)
         self.arena = Arena(
@@ -305,6 +302,31 @@ class _ServerParts:
         self._health = HealthService()
         self._add_services(workers)
 
+    def _hosting_service(self, workers: WorkerService) -> HostingService | None:
+        """Return the service for authors of submitted bots; None if the server hosts none."""
+        if self._submissions is None:
+            return None
+        from happycity_server.hosting.hosting import Hosting  # noqa: PLC0415 - few servers host bots
+        from happycity_server.hosting.service import HostingService  # noqa: PLC0415 - likewise
+
+        is_pinned, settings = self.tournaments.running.pins, self._settings
+        hosting = Hosting(
+            settings, self._submissions, self.server, is_pinned=is_pinned, on_change=workers.host
+        )
+        workers.events.usage_reported.append(hosting.usage_reports.extend)
+        now = self.server.gate.authenticator.now
+        return HostingService(hosting, house=frozenset(settings.house_bots), now=now)
+
+    def _ladder_reader(self) -> LadderReader | None:
+        """Return a ladder with what reads it; None if the server keeps none."""
+        if self._settings.ladder is None:
+            return None
+        from happycity_server.ladder.ladder import Ladder  # noqa: PLC0415 - few servers keep one
+        from happycity_server.ladder.reader import LadderReader  # noqa: PLC0415 - likewise
+
+        config, owner_of = LadderConfig.read(self._settings.ladder), self.server.gate.authenticator.owner_of
+        return LadderReader(Ladder(config, self.places, self.store, owner_of=owner_of))
+
     def _add_services(self, workers: WorkerService) -> None:
         """Have gRPC serve all services but those that `BotServer` has."""
         arena, server = self.arena, self.server.grpc
@@ -323,7 +345,7 @@ class _ServerParts:
 
     def _is_hosted(self, bot: str) -> bool:
         """Return whether no program but a submitted one may connect as a bot."""
-        return bool(self._hosted_digest(bot)) or self.tournaments.pins(bot)
+        return bool(self._hosted_digest(bot)) or self.tournaments.running.pins(bot)
 
     def _start_model(self, session: Session) -> None:
         """Start the forward model for a bot that may ask it, before a clock runs for that bot.
@@ -398,42 +420,6 @@ def _submissions(settings: ServerSettings, tokens: TokenFile | None) -> Submissi
     return Submissions(settings.hosted)
 
 
-def _hosting(
-    settings: ServerSettings,
-    submissions: Submissions | None,
-    server: BotServer,
-    workers: WorkerService,
-    tournaments: Tournaments,
-) -> HostingService | None:
-    """Return the service for authors of submitted bots; None if the server hosts none."""
-    if submissions is None:
-        return None
-    from happycity_server.hosting.hosting import Hosting  # noqa: PLC0415 - few servers host bots
-    from happycity_server.hosting.service import HostingService  # noqa: PLC0415 - likewise
-
-    hosting = Hosting(settings, submissions, server, is_pinned=tournaments.pins, on_change=workers.host)
-    workers.events.usage_reported.append(hosting.usage_reports.extend)
-    house = frozenset(settings.house_bots)
-    return HostingService(hosting, house=house, now=server.gate.authenticator.now)
-
-
-def _ladder_reader(
-    settings: ServerSettings,
-    places: Places,
-    store: AsyncStore,
-    unix_clock: UnixClock,
-    authenticator: Authenticator,
-) -> LadderReader | None:
-    """Return a ladder with what reads it; None if the server keeps none."""
-    if settings.ladder is None:
-        return None
-    from happycity_server.ladder.ladder import Ladder  # noqa: PLC0415 - few servers keep one
-    from happycity_server.ladder.reader import LadderReader  # noqa: PLC0415 - likewise
-
-    config = LadderConfig.read(settings.ladder)
-    return LadderReader(Ladder(config, places, store, unix_clock, owner_of=authenticator.owner_of))
-
-
 def _metrics(
     settings: ServerSettings, tokens: TokenFile | None, parts: _ServerParts
 ) -> AbstractContextManager[str | None]:
@@ -465,23 +451,17 @@ def _web(
     return pages_served(parts.arena, host, port, site)
 
 
-def _log_settings(
-    settings: ServerSettings,
-    tokens: TokenFile | None,
-    address: str,
-    metrics: str | None,
-    web: str | None,
-) -> None:
+def _log_settings(settings: ServerSettings, tokens: TokenFile | None, server: RunningServer) -> None:
     """Log how the server is run, above all what it does without."""
     _log.info(
         "listening",
-        address=address,
+        address=server.address,
         store=settings.shown_store,
         tls=settings.tls_cert is not None,
         client_certificates=settings.client_ca is not None,
         tokens=str(tokens.path) if tokens is not None else None,
-        metrics=metrics,
-        web=web,
+        metrics=server.metrics,
+        web=server.web,
     )
     if tokens is None:
         _log.info("access_open", text="there are no tokens: all clients have all rights")

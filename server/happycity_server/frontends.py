@@ -25,9 +25,8 @@ from happycity_runtime.tokens import Role
 from happycity_runtime.transport import join_host_port
 from happycity_server.access.gate import Gate
 from happycity_server.access.requests import Requests
-from happycity_server.access.roles import ROLES, Principal, path_of, principal
+from happycity_server.access.roles import ROLES, Principal, method_of, path_of, principal
 from happycity_server.api.access import AccessService
-from happycity_server.api.handlers import method_of
 from happycity_server.api.ladder import LadderService
 from happycity_server.api.matches import MatchService
 from happycity_server.api.play import BotService

@@ -84,7 +84,7 @@ class ArenaMetrics(Collector):
         open_now = {state.value: states.count(state) for state in (MatchState.WAITING, MatchState.RUNNING)}
         yield _by_key(_gauge, "matches", "Matches that wait or run now.", "state", open_now)
         yield _gauge("workers", "Workers that have joined.", len(self.places.workers.joined))
-        yield _gauge("tournaments", "Tournaments that wait or run now.", self.tournaments.open_count)
+        yield _gauge("tournaments", "Tournaments that wait or run now.", len(self.tournaments.running))
 
     def _ladder(self) -> Iterator[Metric]:
         if self.ladder is None:

@@ -10,10 +10,10 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import structlog
-from google.protobuf import descriptor_pool, message_factory
 from google.protobuf.message import Message
+from google.protobuf.message_factory import GetMessageClass
 
-from happycity_server.access.roles import SECRET_ANSWERS, check_request_id, principal
+from happycity_server.access.roles import SECRET_ANSWERS, check_request_id, method_of, principal
 from happycity_server.errors import invalid
 from happycity_tournament.storage.async_store import AsyncStore
 from happycity_tournament.storage.errors import StoreError
@@ -66,17 +66,10 @@ class Requests:
         known = await self._store.read(self._stored.find, key, self._unix_clock())
         if known is not None:
             _check_same(known.asked, asked)
-            method = descriptor_pool.Default().FindMethodByName(path[1:].replace("/", "."))
-            return message_factory.GetMessageClass(method.output_type).FromString(known.answer)
+            return GetMessageClass(method_of(path).output_type).FromString(known.answer)
         made = await call()
-        answer = StoredAnswer(
-            principal().caller,
-            key,
-            asked,
-            made.SerializeToString(),
-            getattr(made, "match_id", None),
-            self._unix_clock(),
-        )
+        content, match_id, now = made.SerializeToString(), getattr(made, "match_id", None), self._unix_clock()
+        answer = StoredAnswer(principal().caller, key, asked, content, match_id, now)
         try:
             await self._store.write(self._stored.keep, answer)
         except StoreError as error:  # what was asked for is done all the same

@@ -7,6 +7,9 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from enum import Enum
 
+from google.protobuf import descriptor_pool
+from google.protobuf.descriptor import MethodDescriptor
+
 from happycity.match import name_key
 from happycity_runtime.tokens import Role, Token
 from happycity_server.errors import ApiError, Reason, invalid
@@ -127,6 +130,11 @@ def path_of(method: Callable[..., object]) -> str:
     """Return the path of a service's method, such as /happycity.v1.MatchService/ListMatches."""
     service: object = getattr(method, "__self__", None)
     return f"/{FULL_NAMES[type(service).__name__]}/{method.__name__}"
+
+
+def method_of(path: str) -> MethodDescriptor:
+    """Return what the contract says of a method by its path."""
+    return descriptor_pool.Default().FindMethodByName(path[1:].replace("/", "."))
 
 
 def visitors_roles(*, public: bool, guests_play: bool) -> Roles:

@@ -13,11 +13,6 @@ from google.protobuf.message_factory import GetMessageClass
 from happycity_server.access.roles import FULL_NAMES, principal
 
 
-def method_of(path: str) -> MethodDescriptor:
-    """Return what the contract says of a method by its path."""
-    return descriptor_pool.Default().FindMethodByName(path[1:].replace("/", "."))
-
-
 def add_service(server: grpc.aio.Server, service: object) -> None:
     """Have a gRPC server serve all methods that the contract has of a service."""
     full_name = FULL_NAMES[type(service).__name__]

@@ -20,7 +20,7 @@ from happycity_server.hosting.running_submissions import RunningSubmissions
 from happycity_server.places.protocol import ServerLink
 from happycity_server.process.private_arena import PrivateArena
 from happycity_tournament.hosted.sandbox import Sandbox
-from happycity_tournament.hosted.submissions import Submission, Submissions
+from happycity_tournament.hosted.submissions import Submissions
 
 REPORT_SECONDS = 5.0
 """How often the server gets what the bots have used, and is asked again for programs that didn't come."""
@@ -87,17 +87,13 @@ class CopiedBots:
             if bot in running.digests or digest in self._refused:
                 continue
             try:
-                running.run(await self._copy(bot, digest))
+                parts = [part async for part in self._read(pb.ReadSubmissionRequest(bot=bot, digest=digest))]
+                running.run(await asyncio.to_thread(self._submissions.copy, bot, digest, iter(parts)))
             except (HappyCityError, OSError) as error:
                 self._refused.add(digest)
                 self._tell(f"it doesn't play {error}")
             except grpc.aio.AioRpcError as error:  # such as too many calls; it is read the next time
                 _log.warning("hosted_bot_not_read", bot=bot, text=one_line(error.details() or ""))
-
-    async def _copy(self, bot: str, digest: str) -> Submission:
-        """Copy a program from the server."""
-        parts = [part async for part in self._read(pb.ReadSubmissionRequest(bot=bot, digest=digest))]
-        return await asyncio.to_thread(self._submissions.copy, bot, digest, iter(parts))
 
     async def _report_usage(self) -> None:
         """Report what the bots have used since the last report."""

@@ -53,16 +53,12 @@ class Ladder:
         config: LadderConfig,
         places: Places,
         store: AsyncStore,
-        clock: Callable[[], float],
         *,
         owner_of: Callable[[str], str | None],
     ) -> None:
-        """Keep a ladder on a server's places and store.
-
-        `clock` returns Unix time in seconds, and `owner_of` who owns a bot.
-        """
+        """Keep a ladder on a server's places and store; `owner_of` returns who owns a bot."""
         self.config = config
-        self.book = book = ServedBook(config, store, clock)
+        self.book = book = ServedBook(config, store, places.unix_clock)
         self.house = frozenset(places.lobby.house)
         """The names of the bots of the house."""
         self.challenges = Challenges(book, house=self.house, on_change=self._note_challenges)

@@ -58,10 +58,8 @@ class Dispatcher:
     def __init__(self, places: Callable[[], Sequence[Place]]) -> None:
         """Divide games among `places`, the first of which is the server itself; others come and go."""
         self._places = places
-        self._games: Counter[Place] = Counter()
-        """Games by place; of places that play none, nothing is kept."""
-        self._games_of: Counter[tuple[Place, int]] = Counter()
-        """Games by place and tournament."""
+        self._games: Counter[tuple[Place, int]] = Counter()
+        """Games by place and tournament; of places that play none, nothing is kept."""
         self._last: dict[int, _Deal] = {}  # by tournament that is played
         self._waiting: list[_Deal] = []
         """The deals that wait, oldest first."""
@@ -113,12 +111,9 @@ class Dispatcher:
         self._fill(place)
 
     def _count(self, place: Place, tournament_id: int, change: int) -> None:
-        self._games[place] += change
-        if not self._games[place]:
-            del self._games[place]
-        self._games_of[place, tournament_id] += change
-        if not self._games_of[place, tournament_id]:
-            del self._games_of[place, tournament_id]
+        self._games[place, tournament_id] += change
+        if not self._games[place, tournament_id]:
+            del self._games[place, tournament_id]
 
     def _deal_of(self, spec: MatchSpec) -> _Deal:
         """Return the deal of a game: the last one, if it is another order of the same seats."""
@@ -137,12 +132,15 @@ class Dispatcher:
         deal.fit = [place for place in places if all(map(place.is_connected, deal.bots))] or places[:1]
         with_room = [place for place in deal.fit if self._has_room(place, deal)]
         if with_room:
-            self._grant(deal, min(with_room, key=lambda place: self._games[place]))
+            self._grant(deal, min(with_room, key=self._games_at))
         else:
             self._waiting.append(deal)
 
+    def _games_at(self, place: Place) -> int:
+        return sum(games for (at, _), games in self._games.items() if at is place)
+
     def _has_room(self, place: Place, deal: _Deal) -> bool:
-        return self._games_of[place, deal.key[0]] < deal.limit
+        return self._games[place, deal.key[0]] < deal.limit
 
     def _fill(self, place: Place) -> None:
         """Begin the oldest deals that wait for a place, as far as it has room."""

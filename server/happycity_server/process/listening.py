@@ -266,6 +266,7 @@ class CertificateFiles:
     def __init__(self, cert: Path, key: Path, client_ca: Path | None = None) -> None:
         """Read the files, in PEM; with `client_ca`, clients must show a certificate that it has signed."""
         self._cert, self._key, self._client_ca = cert, key, client_ca
+        self._certificates = (cert,) if client_ca is None else (cert, client_ca)
         self._lock = threading.Lock()
         self._stamp = self._now()
         self._configuration, self._context = self._read()
@@ -316,7 +317,7 @@ class CertificateFiles:
         `now` returns Unix time in seconds.
         """
         while True:
-            for path in (self._cert, *([] if self._client_ca is None else [self._client_ca])):
+            for path in self._certificates:
                 log_periods(path, datetime.fromtimestamp(now(), UTC))
             await asyncio.sleep(_DAY_SECONDS)
 
@@ -333,8 +334,7 @@ class CertificateFiles:
         return grpc.ssl_server_certificate_configuration([(key, chain)], authorities), context
 
     def _now(self) -> tuple[tuple[int, int, int] | None, ...]:
-        paths = (self._cert, self._key, *([] if self._client_ca is None else [self._client_ca]))
-        return tuple(map(file_stamp, paths))
+        return tuple(map(file_stamp, (self._key, *self._certificates)))
 
 
 def certificate_of(settings: ServerSettings) -> CertificateFiles | None:

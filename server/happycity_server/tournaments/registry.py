@@ -15,7 +15,6 @@ from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
 from happycity_runtime.event_loop import spawn
 from happycity_server.errors import ApiError, Reason, too_many
 from happycity_server.places.places import Places
-from happycity_server.play.clock import UnixClock
 from happycity_server.tournaments.resting import Resting, config_of
 from happycity_server.tournaments.running import Running
 from happycity_tournament.config import TournamentConfig, TournamentState
@@ -29,7 +28,7 @@ from happycity_tournament.play.progress import (
 )
 from happycity_tournament.play.runner import TournamentRun
 from happycity_tournament.play.snapshot import Snapshot, final_ratings, listed, played
-from happycity_tournament.schedule import Schedule, schedule_of
+from happycity_tournament.schedule import schedule_of
 from happycity_tournament.storage.async_store import AsyncStore
 from happycity_tournament.storage.errors import StoreError
 from happycity_tournament.storage.stored import Progress
@@ -48,13 +47,7 @@ class Tournaments:
     """
 
     def __init__(
-        self,
-        places: Places,
-        store: AsyncStore,
-        unix_clock: UnixClock,
-        *,
-        most_open: int,
-        hosted_digest: Callable[[str], str],
+        self, places: Places, store: AsyncStore, *, most_open: int, hosted_digest: Callable[[str], str]
     ) -> None:
         """Play the tournaments of a store, of those that are asked for at most `most_open` at once.
 
@@ -63,12 +56,10 @@ class Tournaments:
         self._most_open = most_open
         self._places = places
         self._store = store
-        self._unix_clock = unix_clock
-        self._resting = Resting(store, places.lobby, is_played=lambda number: number in self._running)
-        self._running = Running(
+        self._resting = Resting(store, places.lobby, is_played=lambda number: number in self.running)
+        self.running = Running(
             places, store, self._resting, hosted_digest=hosted_digest, retry=self._begin_retry
         )
-        self.pins = self._running.pins
         self._starting = asyncio.Lock()
         """Held while the number of tournaments that are played grows."""
         self._changing: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
@@ -80,11 +71,6 @@ class Tournaments:
         self._rated: tuple[tuple[int, int, int], pb.FinalRatings | None] | None = None
         """The last final ratings, with the tournament's id, and its stored games and bots then."""
 
-    @property
-    def open_count(self) -> int:
-        """How many tournaments wait or are being played."""
-        return len(self._running)
-
     async def create(self, config: TournamentConfig, *, request_key: str | None = None) -> int:
         """Set up a tournament and begin to play it; return its id.
 
@@ -93,15 +79,16 @@ class Tournaments:
         """
         self._check_room()  # first, as it is cheap
         # Schedules of hundreds of bots take long to make, and all matches would wait meanwhile.
-        schedule = await asyncio.to_thread(_new_schedule, config)
-        store, created_at = self._store.store, self._unix_clock()
+        await asyncio.to_thread(check_evaluator, config)
+        schedule = await asyncio.to_thread(schedule_of, config)
+        store, created_at = self._store.store, self._places.unix_clock()
         async with self._starting:
             if request_key is not None:
                 known = await self._store.read(store.tournament_of_request, request_key)
                 if known is not None:
                     return known
             self._check_room()
-            self._running.check_hosted(config)
+            self.running.check_hosted(config)
             tournament_id = await self._store.write(
                 store.create_tournament,
                 config.json(),
@@ -117,11 +104,11 @@ class Tournaments:
             games=schedule.total_games,
         )
         status = TournamentStatus(tournament_id, config, schedule, created_at=created_at)
-        self._running.start(TournamentRun(status, host=self._places, store=self._store))
+        self.running.start(TournamentRun(status, host=self._places, store=self._store))
         return tournament_id
 
     def _check_room(self) -> None:
-        if len(self._running) >= self._most_open:
+        if len(self.running) >= self._most_open:
             raise too_many(self._most_open, "tournaments", advice="try again when one is over")
 
     async def resume_all(self) -> None:
@@ -130,7 +117,7 @@ class Tournaments:
         stored = await self._store.read(self._store.store.tournaments, None, states=UNFINISHED)
         for tournament in reversed(stored):
             try:
-                self._running.start(await self._load(tournament.id))
+                self.running.start(await self._load(tournament.id))
             except Exception as error:  # noqa: BLE001 - one tournament must not keep the server from starting
                 trace = not isinstance(error, ConfigError)
                 _log.error(
@@ -144,7 +131,7 @@ class Tournaments:
         stop still lets games end, their end is waited for.
         """
         async with self._lock(tournament_id):  # or two callers would have its games played twice
-            playing = self._running.get(tournament_id)
+            playing = self.running.get(tournament_id)
             if playing is not None:
                 if not playing.run.ending:
                     return
@@ -160,18 +147,18 @@ class Tournaments:
                 self._check_room()
                 # Stored before it is answered, as a stop is.
                 state = TournamentState.INTERRUPTED
-                self._running.check_hosted(run.status.config)
+                self.running.check_hosted(run.status.config)
                 await self._store.write(self._store.store.set_state, tournament_id, state)
-                self._running.start(run)
+                self.running.start(run)
 
     async def stop(self, tournament_id: int) -> None:
         """Start no more games in a tournament until it is resumed; one that is over stays as it is."""
-        playing = self._running.get(tournament_id)
+        playing = self.running.get(tournament_id)
         if playing is not None:  # a call that waits for its games is not waited for
             await playing.run.stop()
             return
         async with self._lock(tournament_id):
-            playing = self._running.get(tournament_id)  # it may have been resumed meanwhile
+            playing = self.running.get(tournament_id)  # it may have been resumed meanwhile
             if playing is not None:
                 await playing.run.stop()
                 return
@@ -183,10 +170,10 @@ class Tournaments:
         """Remove a tournament that is not being played; return how many games it had."""
         async with self._lock(tournament_id):
             await self._resting.stored(tournament_id)
-            playing = self._running.get(tournament_id)
+            playing = self.running.get(tournament_id)
             if playing is not None and playing.status.state.over:  # its state is about to be stored
                 await asyncio.wait((playing.task,))
-            if tournament_id in self._running:
+            if tournament_id in self.running:
                 text = f"tournament {tournament_id} is being played; stop it first"
                 raise ApiError(Reason.TOURNAMENT_RUNNING, text)
             store, deleted = self._store.store, 0
@@ -206,7 +193,7 @@ class Tournaments:
         async with self._lock(tournament_id):
             stored = await self._resting.stored(tournament_id)
             check_disqualification(config_of(stored), stored.state, bot)
-            playing = self._running.get(tournament_id)
+            playing = self.running.get(tournament_id)
             if playing is not None and not playing.status.state.over:
                 await playing.run.disqualify(bot)
                 return
@@ -250,22 +237,22 @@ class Tournaments:
         """Let no tournament start another game, because the server is about to stop."""
         for retry in self._retries:
             retry.cancel()
-        for playing in self._running.values():
+        for playing in self.running.values():
             playing.run.interrupt()
 
     async def wait_closed(self) -> None:
         """Wait until every call is completed, and every tournament has stored where it stands."""
-        while self._running:
-            await asyncio.wait([playing.task for playing in self._running.values()])
+        while self.running:
+            await asyncio.wait([playing.task for playing in self.running.values()])
 
     def playing(self, tournament_id: int) -> TournamentStatus | None:
         """Return a tournament that this server plays; None if it plays no such tournament."""
-        playing = self._running.get(tournament_id)
+        playing = self.running.get(tournament_id)
         return None if playing is None else playing.status
 
     async def ended(self, tournament_id: int, seconds: float) -> None:
         """Wait until a tournament that is played is over, at most `seconds`."""
-        playing = self._running.get(tournament_id)
+        playing = self.running.get(tournament_id)
         if playing is not None:
             await asyncio.wait((playing.task,), timeout=seconds)
 
@@ -332,12 +319,6 @@ class Tournaments:
 
     def _lock(self, tournament_id: int) -> asyncio.Lock:
         return self._changing.setdefault(tournament_id, asyncio.Lock())
-
-
-def _new_schedule(config: TournamentConfig) -> Schedule:
-    """Return the schedule of a new tournament; a ConfigError says why it can't be played."""
-    check_evaluator(config)
-    return schedule_of(config)
 
 
 def _stored_states(state: TournamentState | None) -> frozenset[TournamentState] | None:

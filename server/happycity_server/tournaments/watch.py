@@ -59,11 +59,6 @@ class _Feed:
             if key not in self._parts or self._parts[key][1] != part:
                 self._parts[key] = self.version, part
 
-    def note_incident(self, incident: pb.MatchIncident) -> None:
-        """Take what went wrong just now in a match of the tournament."""
-        self.incidents.append(incident)
-        self.incident_count += 1
-
     def changes(self, since: int) -> pb.WatchTournamentResponse | None:
         """Return what has changed since a version, None if nothing has; version 0 is before everything."""
         if since not in self._changes:
@@ -177,7 +172,9 @@ class TournamentWatches:
 
     def _note_incident(self, tournament_id: int, incident: pb.MatchIncident) -> None:
         if tournament_id in self._watched:
-            self._watched[tournament_id].value.note_incident(incident)
+            feed = self._watched[tournament_id].value
+            feed.incidents.append(incident)
+            feed.incident_count += 1
 
     def _shared(self, tournament_id: int) -> Broadcast[_Feed]:
         """Return the changes that all watchers of a tournament share; they are kept current."""
