@@ -64,36 +64,40 @@ class ArenaMetrics(Collector):
 
     async def collected(self) -> Sequence[Metric]:
         """Return all metrics; call it on the event loop."""
-        build = {
-            "version": version("happycity"),
-            "python": platform.python_version(),
-            "grpc": grpc.__version__,
-        }
+        own, python = version("happycity"), platform.python_version()
+        build = {"version": own, "python": python, "grpc": grpc.__version__}
         return [
             InfoMetricFamily("happycity_build", "Versions of the server and its foundations.", build),
-            *self._matches(),
+            *self._numbers(),
             *self._counters(),
-            *self._connections(),
-            *self._store(),
             *self._ladder(),
-            _counter("playouts", "Playouts of simulations.", self.server.pool.playouts),
         ]
 
-    def _matches(self) -> Iterator[Metric]:
+    def _numbers(self) -> Iterator[Metric]:
         states = [match.state for match in self.places.newest_matches()]
         open_now = {state.value: states.count(state) for state in (MatchState.WAITING, MatchState.RUNNING)}
         yield _by_key(_gauge, "matches", "Matches that wait or run now.", "state", open_now)
         yield _gauge("workers", "Workers that have joined.", len(self.places.workers.joined))
         yield _gauge("tournaments", "Tournaments that wait or run now.", len(self.tournaments.running))
+        here = [session for session in self.places.lobby.sessions.values() if not session.gone]
+        connected = len(self.places.connected())
+        bots = {"connected": connected, "away": len(here) - connected}
+        text, gate = "Bots that are connected, or were a moment ago.", self.server.gate
+        yield _by_key(_gauge, "bots", text, "state", bots)
+        yield _by_key(_counter, "refusals", "Refused calls and streams.", "reason", gate.refused)
+        yield _gauge("open_streams", "Streams of all services.", sum(map(len, gate.streams.values())))
+        store, text = self.store, "Finished games that are not stored yet."
+        yield _counter("store_commits", "Transactions with games.", store.commits)
+        yield _counter("store_commit_seconds", "What those took.", store.commit_seconds)
+        yield _gauge("store_games_waiting", text, store.games_waiting)
+        yield _counter("playouts", "Playouts of simulations.", self.server.pool.playouts)
 
     def _ladder(self) -> Iterator[Metric]:
         if self.ladder is None:
             return
-        ladder, presence = self.ladder, self.ladder.presence
+        ladder, presence, text = self.ladder, self.ladder.presence, "Deals of the ladder that were finished."
         yield _gauge("ladder_deals", "Deals of the ladder that run now.", len(ladder.deals))
-        yield _counter(
-            "ladder_deals_finished", "Deals of the ladder that were finished.", ladder.deals_finished
-        )
+        yield _counter("ladder_deals_finished", text, ladder.deals_finished)
         yield _gauge("ladder_bots_waiting", "Bots with a free seat that play no deal.", len(presence.waits()))
         yield _gauge("ladder_longest_wait_seconds", "The longest such wait now.", presence.longest_wait())
 
@@ -123,22 +127,6 @@ class ArenaMetrics(Collector):
         )
         dropped = getattr(structlog.get_config()["logger_factory"], "dropped", 0)
         yield _counter("log_lines_dropped", "Log lines that were not read in time.", dropped)
-
-    def _connections(self) -> Iterator[Metric]:
-        here = [session for session in self.places.lobby.sessions.values() if not session.gone]
-        connected = len(self.places.connected())
-        bots = {"connected": connected, "away": len(here) - connected}
-        text, gate = "Bots that are connected, or were a moment ago.", self.server.gate
-        yield _by_key(_gauge, "bots", text, "state", bots)
-        yield _by_key(_counter, "refusals", "Refused calls and streams.", "reason", gate.refused)
-        yield _gauge("open_streams", "Streams of all services.", sum(map(len, gate.streams.values())))
-
-    def _store(self) -> Iterator[Metric]:
-        yield _counter("store_commits", "Transactions with games.", self.store.commits)
-        yield _counter("store_commit_seconds", "What those took.", self.store.commit_seconds)
-        yield _gauge(
-            "store_games_waiting", "Finished games that are not stored yet.", self.store.games_waiting
-        )
 
 
 def _gauge(name: str, text: str, value: float | None = None, **options: Any) -> GaugeMetricFamily:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from happycity.errors import FieldError
@@ -124,15 +125,11 @@ class LadderService:
         best = [] if first else owners(lines)[: page.size]
         if request.ranked_only:
             lines = [line for line in lines if line.rank]
-        present, suspended = reader.ladder.presence.version_ids, reader.ladder.presence.suspended
-
-        def message(line: LeaderboardLine) -> pb.LeaderboardLine:
-            return _line(caller, line, config, present, self._submissions, suspended=suspended)
-
+        write = partial(self._line, caller, reader.ladder.presence.version_ids)
         return pb.GetLeaderboardResponse(
-            lines=map(message, lines[first:end]),
+            lines=map(write, lines[first:end]),
             owners=[
-                to_message(pb.OwnerLine, owner, "rank", "bots", "low", best=message(owner.best))
+                to_message(pb.OwnerLine, owner, "rank", "bots", "low", best=write(owner.best))
                 for owner in best
             ],
             next_page_token=page_token(end) if len(lines) > end else "",
@@ -212,10 +209,8 @@ class LadderService:
         reader = self._ladder()
         ids = request.old_version_id, request.new_version_id
         comparison = await reader.compare(*ids)
-        ratings = _ratings(await reader.ratings(ids), reader.ladder.config)
-        return to_message(
-            pb.VersionComparison, comparison, "deals", "difference", "standard_error", ratings=ratings
-        )
+        comparison.ratings.extend(_ratings(await reader.ratings(ids), reader.ladder.config))
+        return comparison
 
     async def ListSeasons(self, caller: Principal, request: pb.ListSeasonsRequest) -> pb.ListSeasonsResponse:
         """List seasons, newest first."""
@@ -317,6 +312,26 @@ class LadderService:
         found = await reader.book.read(reader.book.actions, page.limit, page.before_id, bot=page.bot())
         acts, token = page.cut({act.id: act for act in found})
         return pb.ListActsResponse(acts=[_act(caller, act) for act in acts], next_page_token=token)
+
+    def _line(self, caller: Principal, present: Collection[int], line: LeaderboardLine) -> pb.LeaderboardLine:
+        """Write a line of a leaderboard; `present` has the versions that are connected."""
+        ladder, submissions = self._ladder().ladder, self._submissions
+        version, cost = line.version.profile.info.version, None
+        if submissions is not None and version and (hosted := submissions.find(line.version.bot, version)):
+            cost = to_message(pb.BotCost, submissions.usage(hosted), "cpu_seconds", "peak_memory_bytes")
+        return to_message(
+            pb.LeaderboardLine,
+            line.score,
+            *("games", "firsts", "forfeits"),
+            rank=line.rank or None,
+            version=_version(line.version, present),
+            rating=_rating(line.rating, ladder.config),
+            owner=_owner(caller, line.version),
+            house=line.version.house,
+            inactive=line.inactive,
+            suspended=line.version.bot in ladder.presence.suspended,
+            cost=cost,
+        )
 
     def _check_own_bot(self, caller: Principal, bot: str) -> None:
         """Require that the caller may act for a bot, and that it isn't suspended; else ApiError."""
@@ -421,34 +436,6 @@ def _season(season: Season, config: LadderConfig) -> pb.Season:
         end_time=timestamp(season.ended_at),
         planned_end_time=timestamp(planned_end),
         commitment=hashlib.sha256(season.commitment.encode()).hexdigest(),
-    )
-
-
-def _line(
-    caller: Principal,
-    line: LeaderboardLine,
-    config: LadderConfig,
-    present: Collection[int],
-    submissions: Submissions | None,
-    *,
-    suspended: Collection[str],
-) -> pb.LeaderboardLine:
-    """Write a line of a leaderboard."""
-    version, cost = line.version.profile.info.version, None
-    if submissions is not None and version and (hosted := submissions.find(line.version.bot, version)):
-        cost = to_message(pb.BotCost, submissions.usage(hosted), "cpu_seconds", "peak_memory_bytes")
-    return to_message(
-        pb.LeaderboardLine,
-        line.score,
-        *("games", "firsts", "forfeits"),
-        rank=line.rank or None,
-        version=_version(line.version, present),
-        rating=_rating(line.rating, config),
-        owner=_owner(caller, line.version),
-        house=line.version.house,
-        inactive=line.inactive,
-        suspended=line.version.bot in suspended,
-        cost=cost,
     )
 
 

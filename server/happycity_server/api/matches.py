@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import islice
+from typing import Any
 
 import structlog
 
@@ -24,7 +25,7 @@ from happycity_server.broadcast import Broadcast
 from happycity_server.errors import ApiError, Reason, invalid, too_many, within
 from happycity_server.people.practice import Practice, seats_of, single_match
 from happycity_server.places.deals import DealsInPlay
-from happycity_server.places.places import Places
+from happycity_server.places.places import Places, finished_game
 from happycity_server.places.watch import WatchedMatch, Watches, responses
 from happycity_server.play.match import MatchState, OpenMatch
 from happycity_tournament.games import FinishedGame, is_practice
@@ -258,18 +259,14 @@ def _unknown(match_id: int) -> ApiError:
 
 def _open_match(caller: Principal, match: OpenMatch) -> pb.Match:
     """Write a match that waits or runs, or was voided a moment ago."""
-    return to_message(
-        pb.Match,
-        match,
-        *("match_id", "bots", "decisions", "void_reason"),
-        config=config_message(match.spec.deal.config),
-        state=enum_number(match_pb2.MatchState, _state_of(match)),
-        tournament_id=match.spec.tournament_id or None,
+    void = match.void_reason
+    return _written(
+        finished_game(match),
+        _sight(caller, match),
+        _state_of(match),
+        decisions=match.decisions,
+        void_reason=None if void is None else enum_number(match_pb2.VoidReason, void),
         ladder_deal_id=match.spec.ladder_deal_id or None,
-        practice=match.spec.practice,
-        watchable=_sight(caller, match) is Sight.ALL,
-        create_time=timestamp(match.created_at),
-        start_time=timestamp(match.started_at),
     )
 
 
@@ -279,17 +276,28 @@ def _finished_match(game: FinishedGame, ladder_deal: int | None, sight: Sight) -
     if sight is Sight.ALL and game.position is not None:
         number, table, rotation = game.position
         deal = pb.ScheduledDeal(seed=game.deal_seed, round=number, table=table, rotation=rotation)
-    return to_message(
-        pb.Match,
+    return _written(
         game,
-        *("match_id", "bots", "decisions", "tournament_id", "practice"),
-        config=config_message(game.config),
-        state=match_pb2.MATCH_STATE_FINISHED,
+        sight,
+        MatchState.FINISHED,
+        decisions=game.decisions,
         result=result_message(game.seats),
         ladder_deal_id=ladder_deal,
         deal=deal,
+        finish_time=timestamp(game.finished_at),
+    )
+
+
+def _written(game: FinishedGame, sight: Sight, state: MatchState, **own: Any) -> pb.Match:
+    """Write a match, stored or not, with fields of its `own`."""
+    return to_message(
+        pb.Match,
+        game,
+        *("match_id", "bots", "tournament_id", "practice"),
+        config=config_message(game.config),
+        state=enum_number(match_pb2.MatchState, state),
         watchable=sight is Sight.ALL,
         create_time=timestamp(game.created_at),
         start_time=timestamp(game.started_at),
-        finish_time=timestamp(game.finished_at),
+        **own,
     )

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection
-from dataclasses import dataclass
 from functools import partial
 
+from happycity.ladder.v1beta1.ladder_service_pb2 import VersionComparison
 from happycity_ladder.entries import LadderDeal, RatedDeal, Rating, RatingPoint, Season, Version
 from happycity_ladder.flags import Flag, find_flags
 from happycity_ladder.leaderboard import LeaderboardLine
@@ -29,17 +29,6 @@ MAX_FLAGS = 100
 """Flags that are shown."""
 FLAGS_SECONDS = 60.0
 """How long flags are shown before they are looked for again."""
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """How two versions of a bot compare by deals that both played against the house."""
-
-    deals: int
-    difference: float
-    """What the newer one scores more a game: the share of opponents behind it, shared places by half."""
-    standard_error: float | None
-    """That of the difference; None with fewer than two deals."""
 
 
 class LadderReader:
@@ -91,8 +80,8 @@ class LadderReader:
             found[board.name] = {version: rating for version, rating in rated.items() if rating.deals}
         return found
 
-    async def compare(self, old: int, new: int) -> Comparison:
-        """Compare two versions of a bot.
+    async def compare(self, old: int, new: int) -> VersionComparison:
+        """Compare two versions of a bot by deals that both played against the house; ratings are not in it.
 
         ApiError if there is no such version, they are of different bots, or too many comparisons wait.
         """
@@ -116,7 +105,7 @@ class LadderReader:
 
     # In threads of the store
 
-    def _compare(self, old: Version, new: Version) -> Comparison:
+    def _compare(self, old: Version, new: Version) -> VersionComparison:
         first, second = (
             {_conditions(deal, version.id): deal for deal in self._against_house(version)}
             for version in (old, new)
@@ -125,9 +114,13 @@ class LadderReader:
         games = [self._games([deals[conditions].id for conditions in common]) for deals in (first, second)]
         paired = PairedGames(*games)
         if old.bot not in paired.compared_bots:
-            return Comparison(0, 0.0, None)
+            return VersionComparison()
         compared = paired.comparison(old.bot)
-        return Comparison(compared.deals, compared.score.value, paired.score_error(old.bot))
+        return VersionComparison(
+            deals=compared.deals,
+            difference=compared.score.value,
+            standard_error=paired.score_error(old.bot),
+        )
 
     def _against_house(self, version: Version) -> list[LadderDeal]:
         """Return the latest finished deals of a version against the house alone."""

@@ -186,7 +186,7 @@ async def test_nothing_is_kept_of_a_tournament_that_has_ended() -> None:
             pass
         dispatcher.drop(tournament_id)
     kept = [value for value in vars(dispatcher).values() if isinstance(value, (dict, list))]
-    assert len(kept) == 4
+    assert len(kept) == 3
     assert not any(kept)
 
 
