@@ -89,10 +89,7 @@ def _replay_all(files: Sequence[str]) -> None:
     typer.echo(f"{plural(count, 'record')} replayed, no difference")
 
 
-def catalogue(
-    *,
-    as_json: AsJson = False,
-) -> None:
+def catalogue(*, as_json: AsJson = False) -> None:
     """Print every card: values, condition, and what it does."""
     if as_json:
         for card in entries():

@@ -30,10 +30,7 @@ from happycity_runtime.program import collect_garbage_rarely, open_standard_stre
 # for servers with TLS.
 Name = Annotated[str | None, typer.Option(metavar="NAME", help="Name of the bot.", envvar="HAPPYCITY_NAME")]
 SERVER_HELP = "Address of the server: grpc://HOST:PORT, or grpcs://HOST:PORT for TLS."
-Server = Annotated[
-    str | None,
-    typer.Option(metavar="ADDRESS", help=SERVER_HELP, envvar="HAPPYCITY_SERVER"),
-]
+Server = Annotated[str | None, typer.Option(metavar="ADDRESS", help=SERVER_HELP, envvar="HAPPYCITY_SERVER")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Token = Annotated[str | None, typer.Option(help="Token for the server.", envvar="HAPPYCITY_TOKEN")]
 

@@ -15,12 +15,7 @@ from typing import Self
 
 from happycity.errors import ConfigError
 from happycity_runtime.environment import SERVER_VARIABLE
-from happycity_runtime.transport import (
-    TOKENS_VARIABLE,
-    Target,
-    format_tokens,
-    read_authorities,
-)
+from happycity_runtime.transport import TOKENS_VARIABLE, Target, format_tokens, read_authorities
 
 CA_FILE = "happycity-ca.pem"
 """Where a guest's copy of the server's CA certificate is, beside the settings."""

@@ -43,7 +43,7 @@ _CAUSES_WITHOUT_TLS = {
     **dict.fromkeys(("Socket closed", "Connection reset", "SETTINGS frame"), _NO_HTTP_2),
 }
 _CAUSES_WITH_TLS = {
-    "Socket closed": "{0} hangs up; if it asks for certificates, set HAPPYCITY_CERT and HAPPYCITY_KEY",
+    "Socket closed": "{0} hangs up; if it asks for certificates, set HAPPYCITY_CERT and HAPPYCITY_KEY"
 }
 _NO_CHECK_TIME = 0x200000
 """X509_V_FLAG_NO_CHECK_TIME of OpenSSL: a period that is over, or has not begun, is no error."""

@@ -144,11 +144,7 @@ def _tokens_file(given: Path | None, *, new: bool = False) -> Path:
 
 
 @token.command("list")
-def list_tokens(
-    *,
-    as_json: AsJson = False,
-    tokens: Tokens = None,
-) -> None:
+def list_tokens(*, as_json: AsJson = False, tokens: Tokens = None) -> None:
     """List the tokens of a file, without their secrets."""
     stored, now = read_tokens_file(_tokens_file(tokens)).tokens, datetime.now(UTC)
     if as_json:
@@ -185,8 +181,7 @@ def backup(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The SQLite file of the backup.")],
     *,
     restore: Annotated[
-        bool,
-        typer.Option("--restore", help="Copy the backup, or another SQLite store, into a new store."),
+        bool, typer.Option("--restore", help="Copy the backup, or another SQLite store, into a new store.")
     ] = False,
     store: Annotated[
         str,

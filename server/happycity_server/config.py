@@ -243,13 +243,7 @@ class GameLimits(CommandSettings):
 
 
 class ServerSettings(
-    GameLimits,
-    ConnectionLimits,
-    PageSettings,
-    HostingSettings,
-    WorkerSettings,
-    AccessSettings,
-    BasicSettings,
+    GameLimits, ConnectionLimits, PageSettings, HostingSettings, WorkerSettings, AccessSettings, BasicSettings
 ):
     """How a server is run; the help has the last base first. Times are seconds, sizes bytes."""
 

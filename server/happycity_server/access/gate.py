@@ -18,13 +18,7 @@ from happycity_runtime.event_loop import spawn
 from happycity_runtime.fair_share import FairShare
 from happycity_runtime.rates import TokenBuckets
 from happycity_runtime.tokens import Role, Token, TokenError
-from happycity_server.access.roles import (
-    ANYONE,
-    ROLES,
-    Principal,
-    Roles,
-    principal_variable,
-)
+from happycity_server.access.roles import ANYONE, ROLES, Principal, Roles, principal_variable
 from happycity_server.access.token_file import TokenFile, confirm_token, token_id
 from happycity_server.errors import ApiError, Reason, too_many
 

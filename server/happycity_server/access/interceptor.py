@@ -44,9 +44,7 @@ class AccessInterceptor(grpc.aio.ServerInterceptor):
         self._requests = requests
 
     async def intercept_service(
-        self,
-        continuation: Callable[[_Details], Awaitable[_Handler | None]],
-        handler_call_details: _Details,
+        self, continuation: Callable[[_Details], Awaitable[_Handler | None]], handler_call_details: _Details
     ) -> _Handler | None:
         """Wrap the method's handler into the checks."""
         handler = await continuation(handler_call_details)

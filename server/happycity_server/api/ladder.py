@@ -198,8 +198,7 @@ class LadderService:
         games = await read(book.games_of, [deal.id for deal in deals])
         present = reader.ladder.presence.version_ids
         return pb.ListLadderDealsResponse(
-            deals=[_deal(deal, games[deal.id], versions, present) for deal in deals],
-            next_page_token=token,
+            deals=[_deal(deal, games[deal.id], versions, present) for deal in deals], next_page_token=token
         )
 
     async def CompareVersions(

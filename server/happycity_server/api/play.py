@@ -43,9 +43,7 @@ class PlayService:
     def add_to(self, server: grpc.aio.Server) -> None:
         """Have a gRPC server serve it."""
         method = grpc.stream_stream_rpc_method_handler(
-            self._play,
-            request_deserializer=play.PlayRequest.FromString,
-            response_serializer=bytes,
+            self._play, request_deserializer=play.PlayRequest.FromString, response_serializer=bytes
         )
         add_handlers(server, "happycity.v1.PlayService", {"Play": method})
 

@@ -16,11 +16,7 @@ class RunningSubmissions:
     """Submissions that play, each in the sandbox, with a socket and a token of its own."""
 
     def __init__(
-        self,
-        submissions: Submissions,
-        sandbox: Sandbox,
-        programs: Programs,
-        server: BotServer,
+        self, submissions: Submissions, sandbox: Sandbox, programs: Programs, server: BotServer
     ) -> None:
         """Run none yet; they play at a server."""
         self.digests: dict[str, str] = {}

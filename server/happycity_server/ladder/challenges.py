@@ -34,11 +34,7 @@ class Challenges:
     """The challenges of a store; coroutines raise StoreError if it can't be read, or written to."""
 
     def __init__(
-        self,
-        book: ServedBook,
-        *,
-        house: Collection[str],
-        on_change: Callable[[], None] = lambda: None,
+        self, book: ServedBook, *, house: Collection[str], on_change: Callable[[], None] = lambda: None
     ) -> None:
         """Keep the challenges of a ladder.
 

@@ -100,13 +100,7 @@ class Presence:
     Coroutines raise StoreError if the store can't be read, or written to.
     """
 
-    def __init__(
-        self,
-        book: ServedBook,
-        places: Places,
-        *,
-        owner_of: Callable[[str], str | None],
-    ) -> None:
+    def __init__(self, book: ServedBook, places: Places, *, owner_of: Callable[[str], str | None]) -> None:
         """Watch the bots of a server; `owner_of` returns who owns a bot."""
         self._book = book
         self._places, self._lobby = places, places.lobby
@@ -190,10 +184,7 @@ class Presence:
         return rooms
 
     def entrants(
-        self,
-        rooms: Mapping[str, int],
-        wanted: Callable[[str], Mapping[str, int]],
-        begun: DealsBegun,
+        self, rooms: Mapping[str, int], wanted: Callable[[str], Mapping[str, int]], begun: DealsBegun
     ) -> list[Entrant]:
         """Return the bots for the pairing.
 

@@ -46,12 +46,7 @@ class DealQueue:
     """
 
     def __init__(
-        self,
-        book: ServedBook,
-        challenges: Challenges,
-        ratings: LadderRatings,
-        *,
-        rng: random.Random,
+        self, book: ServedBook, challenges: Challenges, ratings: LadderRatings, *, rng: random.Random
     ) -> None:
         """Begin without deals; `rng` is for chance."""
         self._book = book

@@ -117,9 +117,7 @@ class LadderReader:
             return VersionComparison()
         compared = paired.comparison(old.bot)
         return VersionComparison(
-            deals=compared.deals,
-            difference=compared.score.value,
-            standard_error=paired.score_error(old.bot),
+            deals=compared.deals, difference=compared.score.value, standard_error=paired.score_error(old.bot)
         )
 
     def _against_house(self, version: Version) -> list[LadderDeal]:

@@ -166,11 +166,7 @@ class Places:
     """This server's own lobby, to which bots connect, and its workers; a `MatchHost` on its store."""
 
     def __init__(
-        self,
-        lobby: Lobby,
-        store: AsyncStore,
-        unix_clock: Callable[[], float],
-        workers: WorkerService,
+        self, lobby: Lobby, store: AsyncStore, unix_clock: Callable[[], float], workers: WorkerService
     ) -> None:
         self.lobby = lobby
         self.unix_clock = unix_clock

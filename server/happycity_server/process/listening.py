@@ -20,13 +20,7 @@ import structlog
 from happycity import ConfigError
 from happycity_runtime.addresses import TrustedProxies
 from happycity_runtime.tokens import TokenError
-from happycity_runtime.transport import (
-    file_stamp,
-    is_loopback,
-    is_unix,
-    read_authorities,
-    read_certificate,
-)
+from happycity_runtime.transport import file_stamp, is_loopback, is_unix, read_authorities, read_certificate
 from happycity_server.access.gate import Authenticator, Gate, RateLimits
 from happycity_server.access.interceptor import AccessInterceptor
 from happycity_server.access.token_file import TokenFile

@@ -264,12 +264,7 @@ class Tournaments:
         return await self._resting.message(await self._resting.stored(tournament_id))
 
     async def newest(
-        self,
-        at_once: int,
-        before_id: int | None,
-        *,
-        state: TournamentState | None,
-        bot: str | None,
+        self, at_once: int, before_id: int | None, *, state: TournamentState | None, bot: str | None
     ) -> AsyncGenerator[tuple[int, pb.Tournament | None], None]:
         """Yield the ids of tournaments, newest first, each with its message if it is in the state.
 
