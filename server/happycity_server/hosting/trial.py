@@ -17,9 +17,9 @@ from happycity_server.config import ServerSettings
 from happycity_server.people.practice import practice_match
 from happycity_server.process.private_arena import private_arena
 from happycity_server.process.programs import (
+    STOP_SECONDS,
     bot_program,
     bot_programs,
-    killed_with_parent,
     new_secrets,
     private_address,
 )
@@ -60,9 +60,12 @@ async def check_conformance(command: Sequence[str]) -> str:
         own = ("--json", *steps, "--listen", address, "--bot", shlex.join(command))
         words = (sys.executable, "-m", "happycity", "check", *own)
         child = Child.start(words, environment=child_environment(), stdout=printed, stderr=said)
-        async with killed_with_parent(child):
+        child.yield_to_games()
+        try:
             if await child.wait(LONGEST_CHECK_SECONDS) is None:
                 raise TrialError(f"conformance: it took more than {LONGEST_CHECK_SECONDS:g} s")
+        finally:
+            await child.stop(STOP_SECONDS)
         printed.seek(0)
         try:
             report = json.load(printed)["steps"]

@@ -84,11 +84,6 @@ class _Bot:
     pause_end_reconnected: float = 0.0
     """When its pause ends, and when it does if the bot connects again."""
 
-    def note_room(self, now: float, *, has_room: bool, waits: bool) -> None:
-        """Note whether the bot has room for a deal, and whether it waits for one."""
-        self.free_since = (now if self.free_since is None else self.free_since) if has_room else None
-        self.idle_since = (now if self.idle_since is None else self.idle_since) if waits else None
-
     def forget_forfeits(self) -> None:
         """Count the next deal with a forfeit as the first one."""
         self.forfeited, self.pause_end = 0, 0.0
@@ -174,7 +169,9 @@ class Presence:
             most = self._most_deals(name, version, running[name]) if can_begin else 0
             rooms[name] = max(0, most - bot.deals)
             wants_deals = rooms[name] > 0 and name not in self._quotas_used
-            bot.note_room(now, has_room=rooms[name] > 0, waits=wants_deals and not bot.deals)
+            bot.free_since = (now if bot.free_since is None else bot.free_since) if rooms[name] else None
+            is_idle = wants_deals and not bot.deals
+            bot.idle_since = (now if bot.idle_since is None else bot.idle_since) if is_idle else None
             if wants_deals and not version.house:
                 guests.append(name)
         idle = [name for name in guests if not self._bots[name].deals]

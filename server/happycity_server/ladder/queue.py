@@ -138,7 +138,8 @@ class DealQueue:
         """Return up to `limit` new deals whose bots are there and have room, which they take."""
         now, versions = self._book.clock(), presence.versions
         new = await self.unrated_deals(versions, rooms, limit=limit)
-        await self._read_day()
+        if (today := day_of(now)) != self._day:  # another one, or it isn't known what the store has
+            self._begun, self._day = await self._book.read(self._book.rated_deals_begun, today), today
         entrants = presence.entrants(rooms, self.wanted, self._begun)
         self._pairing_due = next_pairing(entrants, now=now)
 
@@ -154,13 +155,6 @@ class DealQueue:
             challenge_id = None if deal.wanted_by is None else self.count_rated(deal.wanted_by, deal.board)
             new.append(replace(deal, challenge_id=challenge_id))
         return new
-
-    async def _read_day(self) -> None:
-        """Read what was begun today, if another day has begun or it isn't known what the store has."""
-        today = day_of(self._book.clock())
-        if today != self._day:
-            self._begun = await self._book.read(self._book.rated_deals_begun, today)
-            self._day = today
 
     def wanted(self, bot: str) -> dict[str, int]:
         """Return how many rated deals were asked for a bot, by board."""

@@ -6,8 +6,8 @@ import asyncio
 import subprocess
 import sys
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -187,61 +187,41 @@ class Programs:
 
     async def _run(self, program: Program) -> str:
         """Run a program to its end; return how it ended."""
-        if program.arena is None:
-            return await self._run_with(program, program.environment)
+        address = nullcontext(program.environment.get("HAPPYCITY_SERVER", ""))
         try:
-            async with program.arena() as address:
-                return await self._run_with(program, {**program.environment, "HAPPYCITY_SERVER": address})
-        except (ListenError, OSError) as error:
+            async with address if program.arena is None else program.arena() as server:
+                return await self._run_at(server, program)
+        except (ChildError, ListenError, OSError) as error:
             return str(error)
 
-    async def _run_with(self, program: Program, environment: Mapping[str, str]) -> str:
+    async def _run_at(self, server: str, program: Program) -> str:
         is_bot = program.kind == "bot"
-        try:
-            child = Child.start(
-                program.command,
-                environment=child_environment(**environment),
-                # Workers end with their standard input, and log by themselves.
-                stdin=subprocess.DEVNULL if is_bot else subprocess.PIPE,
-                stdout=subprocess.PIPE if is_bot else subprocess.DEVNULL,
-                stderr=subprocess.STDOUT if is_bot else None,
-                directory=program.directory,
-            )
-        except ChildError as error:
-            return str(error)
+        child = Child.start(
+            program.command,
+            environment=child_environment(**{**program.environment, "HAPPYCITY_SERVER": server}),
+            # Workers end with their standard input, and log by themselves.
+            stdin=subprocess.DEVNULL if is_bot else subprocess.PIPE,
+            stdout=subprocess.PIPE if is_bot else subprocess.DEVNULL,
+            stderr=subprocess.STDOUT if is_bot else None,
+            directory=program.directory,
+        )
         self._children[program.name] = child
         _log.info(f"{program.kind}_started", **{program.kind: program.name}, pid=child.pid)
+        reader = threading.Thread(target=_log_output, args=(program.name, child.stdout), daemon=True)
         try:
             if is_bot:
-                await _watch_bot(program.name, child)
-            else:
-                await child.wait()
+                child.yield_to_games()
+                reader.start()
+            await child.wait()
         finally:
             if child.stdin is not None:
                 child.stdin.close()
             await child.stop(STOP_SECONDS)
             del self._children[program.name]
+        if is_bot:
+            await asyncio.to_thread(reader.join, STOP_SECONDS)  # output ends with the last of the processes
         assert child.status is not None
         return describe_status(child.status)
-
-
-async def _watch_bot(name: str, child: Child) -> None:
-    """Wait for the end of a bot's program, write what it prints to the log, and let it outlive nothing."""
-    reader = threading.Thread(target=_log_output, args=(name, child.stdout), daemon=True)
-    reader.start()
-    async with killed_with_parent(child):
-        await child.wait()
-    await asyncio.to_thread(reader.join, STOP_SECONDS)  # its output ends with the last of its processes
-
-
-@asynccontextmanager
-async def killed_with_parent(child: Child) -> AsyncIterator[None]:
-    """Let the server come before a program, and stop it with all that it has started at the end."""
-    child.yield_to_games()
-    try:
-        yield
-    finally:
-        await child.stop(STOP_SECONDS)
 
 
 async def keep_running(
