@@ -11,7 +11,7 @@ import json
 import re
 import secrets
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import count
@@ -393,12 +393,6 @@ File: TypeAlias = Path | TokenFile
 """A tokens file that is to be changed."""
 
 
-@contextmanager
-def _changed(file: File) -> Iterator[StoredTokens]:
-    """Yield what a tokens file holds, to be changed while nothing else may; an error keeps it."""
-    if isinstance(file, TokenFile):
-        with file.changed() as content:
-            yield content
-        return
-    with changed_tokens(file) as content:
-        yield content
+def _changed(file: File) -> AbstractContextManager[StoredTokens]:
+    """Return what a tokens file holds, to be changed while nothing else may; an error keeps it."""
+    return file.changed() if isinstance(file, TokenFile) else changed_tokens(file)

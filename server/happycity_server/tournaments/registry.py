@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 from weakref import WeakValueDictionary
@@ -153,11 +154,8 @@ class Tournaments:
 
     async def stop(self, tournament_id: int) -> None:
         """Start no more games in a tournament until it is resumed; one that is over stays as it is."""
-        playing = self.running.get(tournament_id)
-        if playing is not None:  # a call that waits for its games is not waited for
-            await playing.run.stop()
-            return
-        async with self._lock(tournament_id):
+        # A call that waits for the games of one that is played is not waited for.
+        async with nullcontext() if tournament_id in self.running else self._lock(tournament_id):
             playing = self.running.get(tournament_id)  # it may have been resumed meanwhile
             if playing is not None:
                 await playing.run.stop()
