@@ -6,6 +6,7 @@ import asyncio
 from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import chain
 from secrets import compare_digest
@@ -166,37 +167,29 @@ StreamPlaces = FairShare[_OpenStream]
 """Of streams that all callers share."""
 
 
+@dataclass(eq=False)
 class Gate:
     """Checks token, role and rate of each call, and ends the streams of tokens that are no longer valid.
 
     What is not allowed, or comes too often, is refused with an ApiError.
     """
 
-    def __init__(
-        self,
-        authenticator: Authenticator,
-        *,
-        rates: RateLimits,
-        streams_per_token: int,
-        streams_per_peer: int,
-        proxies: TrustedProxies,
-    ) -> None:
-        self.refused: Counter[str] = Counter()
-        """Refusals of all services since the start, by reason; INTERNAL counts the server's failures."""
-        self.authenticator = authenticator
-        self.proxies = proxies
-        """Those that name the addresses of their clients."""
-        self._rates = rates
-        self.streams_per_token = streams_per_token
-        self.streams_per_peer = streams_per_peer
-        self.streams: defaultdict[str, set[_OpenStream]] = defaultdict(set)
-        """The streams of all services that are open, by caller."""
-        self._sweep_timer: asyncio.TimerHandle | None = None
-        self._turn = asyncio.Lock()
-        self._turns: dict[str, asyncio.Lock] = {}
-        self._waiting: Counter[str] = Counter()
-        """By address: requests that wait for their turns."""
-        self._refreshing: set[asyncio.Task[Any]] = set()
+    authenticator: Authenticator
+    rates: RateLimits
+    streams_per_token: int
+    streams_per_peer: int
+    proxies: TrustedProxies
+    """Those that name the addresses of their clients."""
+    refused: Counter[str] = field(default_factory=Counter, init=False)
+    """Refusals of all services since the start, by reason; INTERNAL counts the server's failures."""
+    streams: dict[str, set[_OpenStream]] = field(default_factory=lambda: defaultdict(set), init=False)
+    """The streams of all services that are open, by caller."""
+    _sweep_timer: asyncio.TimerHandle | None = field(default=None, init=False)
+    _turn: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
+    _turns: dict[str, asyncio.Lock] = field(default_factory=dict, init=False)
+    _waiting: Counter[str] = field(default_factory=Counter, init=False)
+    """By address: requests that wait for their turns."""
+    _refreshing: set[asyncio.Task[Any]] = field(default_factory=set, init=False)
 
     async def turn(self, address: str) -> None:
         """Wait until a request of an address may begin: addresses take turns, and so do requests of one."""
@@ -214,7 +207,7 @@ class Gate:
 
     async def connect(self, address: str) -> None:
         """Wait until an encrypted connection with an address may begin, which counts as a call."""
-        self._rates.take(network_of(address))
+        self.rates.take(network_of(address))
         await self.turn(address)
 
     def admit(self, method: str, clear: str | None, address: str, *, is_stream: bool) -> Principal:
@@ -229,23 +222,23 @@ class Gate:
             caller = self.authenticator.identify(clear, address)
         except ApiError:
             # Trying tokens is limited like any other calls are.
-            self._rates.take(network_of(address))
+            self.rates.take(network_of(address))
             raise
         principal_variable.set(caller)
         caller.require(needed or frozenset())
         # On an open server, thousands of streams may well come from one machine at once.
-        self._rates.take(caller.caller, OPEN_STREAM_CALLS if is_stream and self.authenticator.is_open else 1)
+        self.rates.take(caller.caller, OPEN_STREAM_CALLS if is_stream and self.authenticator.is_open else 1)
         return caller
 
     def charge(self, caller: Principal, calls: float) -> None:
         """Count something that costs a caller as much as some calls."""
-        self._rates.take(caller.caller, calls)
+        self.rates.take(caller.caller, calls)
 
     def admit_anonymous(self, address: str) -> Principal:
         """Return the caller of something that needs no token; only the rate is limited."""
         caller = Principal(network_of(address), frozenset())
         principal_variable.set(caller)
-        self._rates.take(caller.caller)
+        self.rates.take(caller.caller)
         return caller
 
     @asynccontextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import TypeVar
@@ -41,31 +42,22 @@ _T = TypeVar("_T")
 _MOST_SECONDS = 3650 * 86400
 
 
+@dataclass(eq=False)
 class AccessService:
     """Changes the file of the tokens for organisers and guests, in threads, as it is locked and synced."""
 
-    def __init__(
-        self,
-        tokens: TokenFile | None,
-        *,
-        house: Collection[str],
-        now: Callable[[], datetime],
-        charge: Callable[[Principal, float], None],
-        address: str = "",
-        ca: Path | None = None,
-    ) -> None:
-        """Serve the guests of a file, None on an open server; their bots get no name of the house.
-
-        `charge` counts calls of a caller, or refuses them. Links have the server's address, which is "" if
-        it is not known, and the certificate to trust.
-        """
-        self._tokens = tokens
-        self._house = house
-        self._now = now
-        self._charge = charge
-        self._changing = asyncio.Lock()
-        self._address = address
-        self._ca = ca
+    tokens: TokenFile | None
+    """None on an open server."""
+    house: Collection[str]
+    """Names that no bot of a guest gets."""
+    now: Callable[[], datetime]
+    charge: Callable[[Principal, float], None]
+    """Counts calls of a caller, or refuses them."""
+    address: str = ""
+    """The server's in links; "" if it is not known."""
+    ca: Path | None = None
+    """The certificate to trust in links."""
+    _changing: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
 
     async def Join(self, caller: Principal, request: pb.JoinRequest) -> pb.JoinResponse:
         """Exchange an invitation for a token of each bot."""
@@ -76,7 +68,7 @@ class AccessService:
                 check_bot_name(name)
             except ConfigError as error:
                 raise invalid("bots", f"{error}") from None
-            check_free_of_house(name, self._house)
+            check_free_of_house(name, self.house)
         call = self._call(caller, request.request_id, request.invitation)
         tokens = self._file()
         if not tokens.has_changed:  # else the call says why it can't be read
@@ -90,7 +82,7 @@ class AccessService:
         own = self._own_tokens(caller)
         replaced = {token.replaces for token in own}
         tokens = [token for token in own if token.id not in replaced]
-        self._charge(caller, len(tokens) // DEFAULT_PAGE)
+        self.charge(caller, len(tokens) // DEFAULT_PAGE)
         return pb.ListTokensResponse(tokens=map(_message, tokens))
 
     async def RenewToken(self, caller: Principal, request: pb.RenewTokenRequest) -> pb.BotToken:
@@ -103,7 +95,7 @@ class AccessService:
     async def RevokeToken(self, caller: Principal, request: pb.RevokeTokenRequest) -> pb.RevokeTokenResponse:
         """End a token of the caller's owner."""
         token = self._own_token(caller, request.id)
-        self._charge(caller, FILE_CALLS)
+        self.charge(caller, FILE_CALLS)
         await self._change(revoke_token, token.id)
         return pb.RevokeTokenResponse()
 
@@ -115,7 +107,7 @@ class AccessService:
         seconds = request.lifetime.seconds or LIFETIME_SECONDS
         if not 0 < seconds <= _MOST_SECONDS:
             raise invalid("lifetime", f"it is not from a second to {_MOST_SECONDS // 86400} days")
-        if self.link() is None and self._tokens is not None:
+        if self.link() is None and self.tokens is not None:
             raise invalid("link", "the server doesn't know its address for guests; set --guest-address")
         clear, made = await self._change(
             add_invitation, request.owner, request.bots, seconds=seconds, call=call
@@ -127,14 +119,14 @@ class AccessService:
     ) -> pb.ListInvitationsResponse:
         """List the invitations that no guest has used."""
         invitations = self._file().invitations
-        self._charge(caller, len(invitations) // DEFAULT_PAGE)
+        self.charge(caller, len(invitations) // DEFAULT_PAGE)
         return pb.ListInvitationsResponse(invitations=map(_invitation_message, invitations))
 
     async def RevokeInvitation(
         self, caller: Principal, request: pb.RevokeInvitationRequest
     ) -> pb.RevokeInvitationResponse:
         """End an invitation that no guest has used."""
-        self._charge(caller, FILE_CALLS)
+        self.charge(caller, FILE_CALLS)
         await self._change(revoke_invitation, request.id)
         return pb.RevokeInvitationResponse()
 
@@ -143,24 +135,24 @@ class AccessService:
 
         ConfigError if the address or the certificate can't be used.
         """
-        if not self._address:
+        if not self.address:
             return None
-        return Link.to(self._address, secret, ca=self._ca, setting="--guest-address")
+        return Link.to(self.address, secret, ca=self.ca, setting="--guest-address")
 
     def _call(self, caller: Principal, request_id: str, shown: str = "") -> SecretCall:
         """Charge a call that makes secrets; return what they follow from if it has a request id."""
         if 0 < len(request_id) < MIN_REQUEST_ID:
             raise invalid("request_id", f"use at least {MIN_REQUEST_ID} random characters, such as a UUID")
         check_request_id(request_id)
-        self._charge(caller, FILE_CALLS)
-        return SecretCall(self._now(), shown or caller.shown, request_id)
+        self.charge(caller, FILE_CALLS)
+        return SecretCall(self.now(), shown or caller.shown, request_id)
 
     def _file(self) -> TokenFile:
         """Return the file of the tokens; an open server, which has none, refuses."""
-        if self._tokens is None:
+        if self.tokens is None:
             text = "this server is open to everybody: connect without an invitation"
             raise ApiError(Reason.INVITATION_CLOSED, text)
-        return self._tokens
+        return self.tokens
 
     async def _change(self, function: Callable[..., _T], *arguments: object, **named: object) -> _T:
         """Change the file of the tokens by a function, in a thread, one at a time."""
@@ -171,9 +163,9 @@ class AccessService:
 
     def _own_tokens(self, caller: Principal) -> Sequence[Token]:
         """Return the tokens of the caller's owner; none for a caller without a token, as the house's bots."""
-        if self._tokens is None or caller.token is None:
+        if self.tokens is None or caller.token is None:
             return []
-        return self._tokens.of_owner(caller.token.owner)
+        return self.tokens.of_owner(caller.token.owner)
 
     def _own_token(self, caller: Principal, token_id: str) -> Token:
         """Return a token of the caller's owner by its id."""

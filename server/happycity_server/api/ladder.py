@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -57,28 +58,25 @@ _TO_OWNERS = frozenset({ActionKind.RENAME, ActionKind.DELETE})
 _FLAG = ("kind", "bot", "beneficiary", "board", "deals", "deviation", "p_value", "text", "deal_ids")
 
 
+@dataclass(eq=False)
 class LadderService:
     """Decodes, asks the ladder and its store, encodes. A server without a ladder refuses every call."""
 
-    def __init__(
-        self, reader: LadderReader | None, tokens: TokenFile | None, submissions: Submissions | None
-    ) -> None:
-        """Serve what `reader` reads; acts to participants change `tokens` and `submissions` too."""
-        self._reader = reader
-        self._tokens = tokens
-        self._submissions = submissions
+    reader: LadderReader | None
+    tokens: TokenFile | None  # this and the next one are changed too by acts to participants
+    submissions: Submissions | None
 
     @property
     def keeps_ladder(self) -> bool:
         """Whether the server keeps a ladder."""
-        return self._reader is not None
+        return self.reader is not None
 
     def _ladder(self) -> LadderReader:
         """Return what reads the ladder; ApiError if the server keeps none."""
-        if self._reader is None:
+        if self.reader is None:
             text = "this server keeps no ladder; start one that does by: happycity serve --ladder FILE"
             raise ApiError(Reason.NO_LADDER, text)
-        return self._reader
+        return self.reader
 
     async def GetLadder(self, caller: Principal, request: pb.GetLadderRequest) -> pb.Ladder:
         """Return what the ladder consists of, and how it stands."""
@@ -294,9 +292,9 @@ class LadderService:
 
         def rename_elsewhere() -> bool:
             assert act.owner is not None
-            renamed = 0 if self._tokens is None else rename_owner(self._tokens, act.owner, new_owner)
-            if self._submissions is not None:
-                self._submissions.rename_owner(act.owner, new_owner)
+            renamed = 0 if self.tokens is None else rename_owner(self.tokens, act.owner, new_owner)
+            if self.submissions is not None:
+                self.submissions.rename_owner(act.owner, new_owner)
             return renamed > 0
 
         with token_refusals():
@@ -314,7 +312,7 @@ class LadderService:
 
     def _line(self, caller: Principal, present: Collection[int], line: LeaderboardLine) -> pb.LeaderboardLine:
         """Write a line of a leaderboard; `present` has the versions that are connected."""
-        ladder, submissions = self._ladder().ladder, self._submissions
+        ladder, submissions = self._ladder().ladder, self.submissions
         version, cost = line.version.profile.info.version, None
         if submissions is not None and version and (hosted := submissions.find(line.version.bot, version)):
             cost = to_message(pb.BotCost, submissions.usage(hosted), "cpu_seconds", "peak_memory_bytes")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import AsyncIterator, Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
 from typing import Any
@@ -39,40 +39,29 @@ REPLAY_CALLS = 10
 _log = structlog.get_logger()
 
 
+@dataclass(eq=False)
 class MatchService:
     """Decodes, asks lobby and store, encodes."""
 
-    def __init__(
-        self,
-        places: Places,
-        store: AsyncStore,
-        deals: DealsInPlay,
-        practice: Practice,
-        *,
-        charge: Callable[[Principal, float], None],
-        most_open: int,
-    ) -> None:
-        """Serve the matches of `places` and `store`; `charge` counts calls of a caller, or refuses them.
-
-        At most `most_open` single matches, practice not counted, wait or run at once.
-        """
-        self._charge = charge
-        self._most_open = most_open
-        self._places = places
-        self._store = store
-        self._deals = deals
-        self._practice = practice
-        self._watches = Watches()
+    places: Places
+    store: AsyncStore
+    deals: DealsInPlay
+    practice: Practice
+    charge: Callable[[Principal, float], None]
+    """Counts calls of a caller, or refuses them."""
+    most_open: int
+    """Single matches that may wait or run at once, practice not counted."""
+    _watches: Watches = field(default_factory=Watches, init=False)
 
     async def CreateMatch(self, caller: Principal, request: pb.CreateMatchRequest) -> pb.Match:
         """Set up a match and begin it once its bots are there."""
-        return _open_match(caller, self._places.begin(self._single(request)))
+        return _open_match(caller, self.places.begin(self._single(request)))
 
     async def CreatePracticeMatch(
         self, caller: Principal, request: pb.CreatePracticeMatchRequest
     ) -> pb.Match:
         """Set up an unrated match of the caller's bot."""
-        return _open_match(caller, self._places.begin(self._practice.spec(caller, request)))
+        return _open_match(caller, self.places.begin(self.practice.spec(caller, request)))
 
     async def GetMatch(self, caller: Principal, request: pb.GetMatchRequest) -> pb.Match:
         """Return a running or stored match."""
@@ -83,7 +72,7 @@ class MatchService:
 
     async def WaitMatch(self, caller: Principal, request: pb.WaitMatchRequest) -> pb.Match:
         """Return a match once it is over and stored, or voided."""
-        match = self._places.match(request.match_id)
+        match = self.places.match(request.match_id)
         if match is None:
             return await self.GetMatch(caller, pb.GetMatchRequest(match_id=request.match_id))
         _check_watching(caller, match)
@@ -104,7 +93,7 @@ class MatchService:
         # A match may be stored and not yet removed from the open ones; the seats of none have ended yet.
         newest_open = (
             match
-            for match in (() if ending else self._places.newest_matches())
+            for match in (() if ending else self.places.newest_matches())
             if (before is None or match.match_id < before)
             and tournament_id in (None, match.spec.tournament_id or None)
             and (bot is None or bot in match.bots)
@@ -113,7 +102,7 @@ class MatchService:
         by_id = {match.match_id: _shown(caller, match) for match in islice(newest_open, page.limit)}
         rest = 0
         if state in (None, MatchState.FINISHED):
-            store, read = self._store.store, self._store.read
+            store, read = self.store.store, self.store.read
             if bot or ending:
                 rest = await read(store.searched_to, before, tournament_id)
             stored = await read(
@@ -141,19 +130,19 @@ class MatchService:
         ApiError if there is no such match, the caller may not see it yet, or asks for too many replays.
         """
         caller.require(READERS)
-        match = self._places.match(match_id)
+        match = self.places.match(match_id)
         if match is not None:
             _check_watching(caller, match)
             return _open_match(caller, match), self._watches.live(match)
         game, deal_id = await self._shown_whole(caller, match_id)
         if not self._watches.keeps(match_id):
-            self._charge(caller, REPLAY_CALLS)
+            self.charge(caller, REPLAY_CALLS)
         watched = await self._watches.finished(game, partial(self._record, match_id))
         return _finished_match(game, deal_id, Sight.ALL), watched
 
     async def GetMatchRecord(self, caller: Principal, request: pb.GetMatchRecordRequest) -> pb.MatchRecord:
         """Return the record of a stored match."""
-        match = self._places.match(request.match_id)
+        match = self.places.match(request.match_id)
         if match is not None and match.state is MatchState.FINISHED:
             await match.closed.wait()  # it is being stored
         elif match is not None:
@@ -164,10 +153,10 @@ class MatchService:
 
     def _single(self, request: pb.CreateMatchRequest) -> MatchSpec:
         """Read what is to be played; refuse one match too many."""
-        specs = [match.spec for match in self._places.lobby.matches.values()]
+        specs = [match.spec for match in self.places.lobby.matches.values()]
         single = [one for one in specs if not (one.tournament_id or one.ladder_deal_id or one.practice)]
-        if len(single) >= self._most_open:
-            raise too_many(self._most_open, "matches", advice="try again when one is over")
+        if len(single) >= self.most_open:
+            raise too_many(self.most_open, "matches", advice="try again when one is over")
         config, bots = seats_of(request.config, request.bots)
         with within("time_control"):
             time = time_control_of(request.time_control)
@@ -181,15 +170,15 @@ class MatchService:
 
     async def _find(self, caller: Principal, match_id: int) -> pb.Match | None:
         """Return a match that is open or stored, and that the caller may see."""
-        match = self._places.match(match_id)
+        match = self.places.match(match_id)
         if match is not None:
             return _shown(caller, match)
-        game = await self._store.read(self._store.store.game, match_id)
+        game = await self.store.read(self.store.store.game, match_id)
         return None if game is None else (await self._finished(caller, [game]))[match_id]
 
     async def _finished(self, caller: Principal, games: Sequence[FinishedGame]) -> dict[int, pb.Match | None]:
         """Write stored matches, each as far as the caller may see it; None: not for the caller."""
-        deals = await self._deals.of_games(games)
+        deals = await self.deals.of_games(games)
         matches = dict[int, pb.Match | None]()
         for game in games:
             play, ladder_deal = deals[game.match_id]
@@ -200,10 +189,10 @@ class MatchService:
 
     async def _shown_whole(self, caller: Principal, match_id: int) -> tuple[FinishedGame, int | None]:
         """Return a finished match of which the caller may see all, and its deal in the ladder."""
-        game = await self._store.read(self._store.store.game, match_id)
+        game = await self.store.read(self.store.store.game, match_id)
         if game is None:
             raise _unknown(match_id)
-        play, ladder_deal = (await self._deals.of_games([game]))[match_id]
+        play, ladder_deal = (await self.deals.of_games([game]))[match_id]
         if _sight_of_game(caller, game, play) is Sight.ALL:
             return game, ladder_deal
         if play is not Play.ENDED:
@@ -215,7 +204,7 @@ class MatchService:
 
     async def _record(self, match_id: int) -> str:
         """Return the record of a stored match."""
-        record = await self._store.read(self._store.store.record, match_id)
+        record = await self.store.read(self.store.store.record, match_id)
         if record is None:
             raise _unknown(match_id)
         return record

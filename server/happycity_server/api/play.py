@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import grpc
 import structlog
@@ -31,14 +32,14 @@ _log = structlog.get_logger()
 _Context = grpc.aio.ServicerContext[play.PlayRequest, bytes]
 
 
+@dataclass(eq=False)
 class PlayService:
     """Binds streams to sessions. Responses are encoded already, so the handler passes bytes on."""
 
-    def __init__(self, lobby: Lobby, *, hello_seconds: float, is_hosted: Callable[[str], bool]) -> None:
-        """Admit bots to a lobby; `is_hosted` returns whether only the server itself may run a bot."""
-        self._lobby = lobby
-        self._is_hosted = is_hosted
-        self._hello_seconds = hello_seconds
+    lobby: Lobby
+    hello_seconds: float
+    is_hosted: Callable[[str], bool]
+    """Returns whether only the server itself may run a bot."""
 
     def add_to(self, server: grpc.aio.Server) -> None:
         """Have a gRPC server serve it."""
@@ -51,7 +52,7 @@ class PlayService:
         caller = principal()
         try:
             hello = await self._read_hello(caller, context)
-            session, outbox = self._lobby.enter(hello)
+            session, outbox = self.lobby.enter(hello)
         except ApiError as error:
             who = caller.caller
             _log.info("bot_refused", reason=error.reason.name, caller=who, text=str(error))
@@ -64,15 +65,15 @@ class PlayService:
             _log.info("stream_ended", bot=session.name, reason=error.reason.name)
             raise
         finally:
-            self._lobby.leave(session, outbox)
+            self.lobby.leave(session, outbox)
 
     async def _read_hello(self, caller: Principal, context: _Context) -> play.Hello:
         """Read the hello and check it; refuse the stream if there is none in time, or it is wrong."""
         try:
             # A read that times out ends its stream, which is what should happen here.
-            request = await asyncio.wait_for(_read(context), self._hello_seconds)
+            request = await asyncio.wait_for(_read(context), self.hello_seconds)
         except TimeoutError:
-            text = f"no hello within {self._hello_seconds:g} s"
+            text = f"no hello within {self.hello_seconds:g} s"
             raise ApiError(Reason.HELLO_EXPECTED, text) from None
         if request is None or not request.HasField("hello"):
             raise ApiError(Reason.HELLO_EXPECTED, "the first message of a stream must be a hello")
@@ -85,10 +86,10 @@ class PlayService:
             raise invalid("hello.name", f"{error}") from None
         if hello.HasField("max_games") and not hello.max_games:
             raise invalid("hello.max_games", "0 would be no game; leave it out for any number")
-        caller.check_name(hello.name, house=self._lobby.house)
+        caller.check_name(hello.name, house=self.lobby.house)
         if version := caller.hosted_version:
             hello.info.version = version
-        elif self._is_hosted(hello.name):
+        elif self.is_hosted(hello.name):
             text = "the server plays it, as submitted; to play it elsewhere, use: happycity submit --withdraw"
             raise ApiError(Reason.WRONG_NAME, f"{hello.name}: {text}", name=hello.name)
         return hello
@@ -112,7 +113,7 @@ class PlayService:
                 raise outcome
 
     async def _receive(self, session: Session, outbox: Outbox, context: _Context) -> None:
-        clock = self._lobby.clock
+        clock = self.lobby.clock
         while (request := await _read(context)) is not None:
             session.receive(outbox, request, clock())
             if outbox.congested:

@@ -6,7 +6,7 @@ import asyncio
 from collections import defaultdict
 from collections.abc import AsyncIterable, Callable
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import grpc
@@ -29,54 +29,52 @@ ReadSubmission = Callable[[pb.ReadSubmissionRequest], AsyncIterable[pb.SubmitReq
 _log = structlog.get_logger()
 
 
+@dataclass(eq=False)
 class CopiedBots:
     """Plays in a worker's arena the hosted bots that its server asks for."""
 
-    def __init__(
-        self, settings: ServerSettings, arena: PrivateArena, link: ServerLink, read: ReadSubmission
-    ) -> None:
-        """Play none before the server asks for some, whose programs `read` reads from it."""
-        self._settings = settings
-        self._arena = arena
-        self._link = link
-        self._read = read
-        self._refused: set[str] = set()
-        """Digests of programs that can't be played here."""
-        self._reported: defaultdict[str, float] = defaultdict(float)
-        """CPU seconds by digest."""
+    settings: ServerSettings
+    arena: PrivateArena
+    link: ServerLink
+    read: ReadSubmission
+    """Reads the program of a submission from the server."""
+    _refused: set[str] = field(default_factory=set, init=False)
+    """Digests of programs that can't be played here."""
+    _reported: dict[str, float] = field(default_factory=lambda: defaultdict(float), init=False)
+    """CPU seconds by digest."""
 
     async def play(self) -> None:
         """Play what the server asks for, and tell it in one line what can't be played here.
 
         The copies are next to the arena's socket, and are removed as that is.
         """
-        await self._link.hosted_changed.wait()
-        arena = self._arena
+        await self.link.hosted_changed.wait()
+        arena = self.arena
         folder = Path(arena.address.removeprefix("unix:")).with_name("hosted")
         try:
             self._submissions = Submissions(folder)
-            setting, memory = self._settings.sandbox, self._settings.hosted_memory
+            setting, memory = self.settings.sandbox, self.settings.hosted_memory
             sandbox = await asyncio.to_thread(Sandbox, setting, folder, memory=memory)
         except (ConfigError, OSError) as error:
             self._tell(f"it plays no hosted bots: {error}")
             return
         self._running = RunningSubmissions(self._submissions, sandbox, arena.programs, arena.server)
-        self._link.digests = self._running.digests
+        self.link.digests = self._running.digests
         while True:
-            self._link.hosted_changed.clear()
+            self.link.hosted_changed.clear()
             await self._follow()
             await self._report_usage()
             with suppress(TimeoutError):
                 async with asyncio.timeout(REPORT_SECONDS):
-                    await self._link.hosted_changed.wait()
+                    await self.link.hosted_changed.wait()
 
     def _tell(self, text: str) -> None:
         _log.warning("hosted_bot_refused", text=text)
-        self._link.tell_user(text)
+        self.link.tell_user(text)
 
     async def _follow(self) -> None:
         """End what is not wanted any more, and begin what is."""
-        wanted, running = self._link.hosted, self._running
+        wanted, running = self.link.hosted, self._running
         for submission in list(self._submissions):
             if wanted.get(submission.bot.name) != submission.digest:
                 await running.end(submission.bot.name)
@@ -87,7 +85,7 @@ class CopiedBots:
             if bot in running.digests or digest in self._refused:
                 continue
             try:
-                parts = [part async for part in self._read(pb.ReadSubmissionRequest(bot=bot, digest=digest))]
+                parts = [part async for part in self.read(pb.ReadSubmissionRequest(bot=bot, digest=digest))]
                 running.run(await asyncio.to_thread(self._submissions.copy, bot, digest, iter(parts)))
             except (HappyCityError, OSError) as error:
                 self._refused.add(digest)
@@ -102,4 +100,4 @@ class CopiedBots:
             if usage.cpu_seconds > (reported := self._reported[one.digest]):
                 self._reported[one.digest] = usage.cpu_seconds
                 more = replace(usage, cpu_seconds=usage.cpu_seconds - reported)
-                self._link.note_used(one.message(more))
+                self.link.note_used(one.message(more))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Container, Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Any, Literal
 
@@ -30,20 +30,15 @@ ChallengeAnswer = Literal["accept", "decline", "withdraw"]
 _log = structlog.get_logger()
 
 
+@dataclass(eq=False)
 class Challenges:
-    """The challenges of a store; coroutines raise StoreError if it can't be read, or written to."""
+    """The challenges of a ladder; coroutines raise StoreError if they can't be read, or written."""
 
-    def __init__(
-        self, book: ServedBook, *, house: Collection[str], on_change: Callable[[], None] = lambda: None
-    ) -> None:
-        """Keep the challenges of a ladder.
-
-        `house` has the names of the bots of the house, and `on_change` is called when a challenge was made
-        or answered.
-        """
-        self._book = book
-        self._house = house
-        self._on_change = on_change
+    book: ServedBook
+    house: Collection[str]
+    """The names of the bots of the house."""
+    on_change: Callable[[], None] = lambda: None
+    """Called when a challenge was made or answered."""
 
     async def create(self, wanted: Challenge, *, request_key: str | None = None) -> Challenge:
         """Make a challenge, or return the one that a request with this key has made.
@@ -52,10 +47,10 @@ class Challenges:
         not be asked for.
         """
         # The thread that writes is for those that are granted: refusals, however many, delay no game.
-        challenge = await self._book.load(self._granted, wanted, request_key)
+        challenge = await self.book.load(self._granted, wanted, request_key)
         if not challenge.id:
-            challenge = await self._book.write(self._create, wanted, request_key)
-            self._on_change()
+            challenge = await self.book.write(self._create, wanted, request_key)
+            self.on_change()
         return challenge
 
     async def answer(self, challenge_id: int, bot: str, answer: ChallengeAnswer) -> Challenge:
@@ -63,8 +58,8 @@ class Challenges:
 
         ApiError if no challenge has this id, it is over, or the bot can't answer it.
         """
-        answered = await self._book.write(self._answer, challenge_id, bot, answer)
-        self._on_change()
+        answered = await self.book.write(self._answer, challenge_id, bot, answer)
+        self.on_change()
         return answered
 
     async def playing(self) -> list[tuple[Challenge, int]]:
@@ -73,20 +68,20 @@ class Challenges:
         Challenges whose time is over or whose board is gone end before that, unless a deal of them is being
         played. Those that ended without a deal are forgotten after a day.
         """
-        now = self._book.clock()
-        challenges = await self._book.read(self._book.challenges, None, states=OPEN_STATES)
-        counts = await self._book.read(
-            self._book.deals_of_challenges, [challenge.id for challenge in challenges]
+        now = self.book.clock()
+        challenges = await self.book.read(self.book.challenges, None, states=OPEN_STATES)
+        counts = await self.book.read(
+            self.book.deals_of_challenges, [challenge.id for challenge in challenges]
         )
         playing, ended = [], []
         for challenge in reversed(challenges):
             finished, running = counts[challenge.id]
-            if now < challenge.expires_at and self._book.config.has_board(challenge.board):
+            if now < challenge.expires_at and self.book.config.has_board(challenge.board):
                 if challenge.state is ChallengeState.PLAYING:
                     playing.append((challenge, challenge.deals - finished - running))
             elif not running:
                 ended.append(challenge.id)
-        await self._book.write(self._end, ended, now)
+        await self.book.write(self._end, ended, now)
         return playing
 
     def deals_to_replay(self, board: str, old: int, new: int) -> list[LadderDeal]:
@@ -94,9 +89,9 @@ class Challenges:
 
         These are the latest ones against present bots of the house. Call it in a thread of the store.
         """
-        house = {each.id for name in self._house for each in self._book.versions_of(name)[:1]}
-        own = against_house(latest_deals(self._book, old, board=board), old, house)
-        again = self._book.deals(COMPARED_DEALS, version_id=new, kind=DealKind.COMPARISON, board=board)
+        house = {each.id for name in self.house for each in self.book.versions_of(name)[:1]}
+        own = against_house(latest_deals(self.book, old, board=board), old, house)
+        again = self.book.deals(COMPARED_DEALS, version_id=new, kind=DealKind.COMPARISON, board=board)
         replayed = {deal.deal_seed for deal in again}
         return [deal for deal in own if deal.deal_seed not in replayed]
 
@@ -106,32 +101,32 @@ class Challenges:
         granted = self._granted(wanted, request_key)
         if granted.id:
             return granted
-        made = self._book.add_challenge(granted, request_id=request_key)
+        made = self.book.add_challenge(granted, request_id=request_key)
         _log.info("challenge_made", challenge=made.id, bot=made.bot, kind=made.kind.value, deals=made.deals)
         return made
 
     def _granted(self, wanted: Challenge, request_key: str | None) -> Challenge:
         """Return the challenge of the same request, or the one to be stored, whose id is 0."""
-        if request_key is not None and (known := self._book.challenge_of_request(request_key)) is not None:
+        if request_key is not None and (known := self.book.challenge_of_request(request_key)) is not None:
             return known
-        now, quotas = self._book.clock(), self._book.config.quotas
-        board = board_named(self._book.config, wanted.board)
+        now, quotas = self.book.clock(), self.book.config.quotas
+        board = board_named(self.book.config, wanted.board)
         check_challenge(wanted, board, quotas)
         newest = self._newest_version(wanted.bot)
         if newest.house:
             raise invalid("bot", f"{wanted.bot!r} is one of the server's own bots; name one of yours")
         for name in wanted.opponents:
             self._newest_version(name)
-        bots = self._book.bots_of(newest.owner)
-        recent = self._book.challenges(None, bots=bots, created_after=now - DAY)
-        older = self._book.challenges(None, bots=bots, states=OPEN_STATES)
+        bots = self.book.bots_of(newest.owner)
+        recent = self.book.challenges(None, bots=bots, created_after=now - DAY)
+        older = self.book.challenges(None, bots=bots, states=OPEN_STATES)
         own = {challenge.id: challenge for challenge in (*recent, *older)}
         check_quotas(own.values(), wanted.deals, quotas, now)
-        if self._book.count_challenges(OPEN_STATES) >= MAX_OPEN_CHALLENGES:
+        if self.book.count_challenges(OPEN_STATES) >= MAX_OPEN_CHALLENGES:
             raise too_many(MAX_OPEN_CHALLENGES, "challenges")
         if wanted.old_version_id is not None:
             self._check_comparison(wanted, wanted.old_version_id, newest, board)
-        asks_guests = not set(wanted.opponents) <= set(self._house)
+        asks_guests = not set(wanted.opponents) <= set(self.house)
         return replace(
             wanted,
             board=board.name,
@@ -142,11 +137,11 @@ class Challenges:
 
     def _answer(self, challenge_id: int, bot: str, answer: ChallengeAnswer) -> Challenge:
         """Change a challenge by an answer; the last one that accepts lets its deals begin."""
-        known, now = self._book.challenge(challenge_id), self._book.clock()
+        known, now = self.book.challenge(challenge_id), self.book.clock()
         if known is None:
             raise not_in_ladder("challenge", str(challenge_id))
         withdraws = answer == "withdraw"
-        may = bot == known.bot if withdraws else bot in known.opponents and bot not in self._house
+        may = bot == known.bot if withdraws else bot in known.opponents and bot not in self.house
         if not may:
             text = f"challenge {challenge_id} is not one that {bot[:64]!r} can {answer}"
             raise ApiError(Reason.CHALLENGE_CLOSED, text)
@@ -154,33 +149,33 @@ class Challenges:
             raise ApiError(Reason.CHALLENGE_CLOSED, f"challenge {challenge_id} is over")
         _log.info("challenge_answered", challenge=challenge_id, bot=bot, answer=answer)
         if withdraws:
-            return self._book.change_challenge(challenge_id, ChallengeState.WITHDRAWN)
+            return self.book.change_challenge(challenge_id, ChallengeState.WITHDRAWN)
         if answer == "decline":
-            return self._book.change_challenge(challenge_id, ChallengeState.DECLINED)
+            return self.book.change_challenge(challenge_id, ChallengeState.DECLINED)
         if bot in known.accepted:
             return known
         accepted = [*known.accepted, bot]
-        if set(known.opponents).difference(accepted, self._house):
-            return self._book.change_challenge(challenge_id, ChallengeState.OPEN, accepted=accepted)
-        end = now + self._book.config.quotas.challenge_hours * HOUR
-        return self._book.change_challenge(
+        if set(known.opponents).difference(accepted, self.house):
+            return self.book.change_challenge(challenge_id, ChallengeState.OPEN, accepted=accepted)
+        end = now + self.book.config.quotas.challenge_hours * HOUR
+        return self.book.change_challenge(
             challenge_id, ChallengeState.PLAYING, accepted=accepted, expires_at=end
         )
 
     def _end(self, challenge_ids: Iterable[int], now: float) -> None:
         for challenge_id in challenge_ids:
-            self._book.change_challenge(challenge_id, ChallengeState.EXPIRED)
-        self._book.forget_challenges(now - DAY)
+            self.book.change_challenge(challenge_id, ChallengeState.EXPIRED)
+        self.book.forget_challenges(now - DAY)
 
     def _newest_version(self, bot: str) -> Version:
-        versions = self._book.versions_of(bot)
+        versions = self.book.versions_of(bot)
         if not versions:
             raise not_in_ladder("bot", bot)
         return versions[0]
 
     def _check_comparison(self, wanted: Challenge, old: int, newest: Version, board: Board) -> None:
         """Refuse to compare with a version that has too few deals for it."""
-        known = self._book.versions([old]).get(old)
+        known = self.book.versions([old]).get(old)
         if known is None or known.bot != wanted.bot:
             raise not_in_ladder("version", str(old))
         if old == newest.id:

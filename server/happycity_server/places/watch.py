@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
 from itertools import islice
 from threading import RLock
 from typing import Any, TypeVar
@@ -28,22 +30,20 @@ _log = structlog.get_logger()
 _T = TypeVar("_T")
 
 
+@dataclass(eq=False)
 class WatchedMatch:
     """A match to look at, and what was made of its positions."""
 
-    def __init__(
-        self, playback: Playback, *, tournament_id: int | None = None, at_worker: bool = False
-    ) -> None:
-        self.playback = playback
-        self.tournament_id = tournament_id
-        """The tournament that it belongs to, if any."""
-        self.at_worker = at_worker
-        """Whether a worker plays it, so that it has no position before it is over."""
-        self.decisions_at_worker = 0
-        """How many a worker had reported of a match that was voided."""
-        self._written: dict[Callable[[WatchedMatch, int], Any], list[Any]] = {}
-        self._made: dict[Callable[[WatchedMatch], Any], Any] = {}
-        self._lock = RLock()
+    playback: Playback
+    tournament_id: int | None = None
+    """The tournament that it belongs to, if any."""
+    at_worker: bool = False
+    """Whether a worker plays it, so that it has no position before it is over."""
+    decisions_at_worker: int = 0
+    """How many a worker had reported of a match that was voided."""
+    _written: dict[Callable[[WatchedMatch, int], Any], list[Any]] = field(default_factory=dict, init=False)
+    _made: dict[Callable[[WatchedMatch], Any], Any] = field(default_factory=dict, init=False)
+    _lock: AbstractContextManager[bool] = field(default_factory=RLock, init=False)
 
     @property
     def is_over(self) -> bool:
