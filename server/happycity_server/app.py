@@ -252,6 +252,7 @@ class _ServerParts:
         authenticator = Authenticator(
             tokens,
             now=lambda: datetime.fromtimestamp(clocks.wall(), UTC),
+            is_open=tokens is None,
             own={
                 **house_callers(self._secrets),
                 self._worker_token: Principal("own workers", frozenset({Role.WORKER})),

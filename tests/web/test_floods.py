@@ -143,7 +143,7 @@ async def test_no_flood_holds_the_event_loop(url: str, begin: bytes, unit: bytes
 @pytest.fixture
 def gate() -> Gate:
     return Gate(
-        Authenticator(None, now=lambda: datetime.now(UTC)),
+        Authenticator(None, now=lambda: datetime.now(UTC), is_open=True),
         rates=RateLimits(rate=1.0, burst=1, clock=lambda: 0.0),
         streams_per_token=1,
         streams_per_peer=1,

@@ -39,45 +39,30 @@ _GUESTS = frozenset(Role) - {Role.WORKER}
 _log = structlog.get_logger()
 
 
+@dataclass(eq=False, repr=False)
 class Authenticator:
-    """Finds out who calls. Without a tokens file every caller may do everything."""
+    """Finds out who calls, by a file of tokens, if there is one, and by those of this process."""
 
-    def __init__(
-        self,
-        tokens: TokenFile | None,
-        *,
-        now: Callable[[], datetime],
-        own: Mapping[str, Principal] | None = None,
-        person_by_secret: Callable[[str], str] = lambda secret: "",
-        is_open: bool | None = None,
-        public: Roles = frozenset(),
-    ) -> None:
-        """Admit the tokens of a file, and `own` callers by theirs, which are kept in clear.
-
-        `person_by_secret` returns the person at a table whose secret it gets; "" if it is nobody's.
-
-        Without a file every caller may do everything, unless `is_open` says otherwise. `public` is what a
-        caller without a token may do.
-        """
-        self._tokens = tokens
-        self.is_open = tokens is None if is_open is None else is_open
-        """Whether every caller may do everything."""
-        self.now = now
-        self.public = public
-        """What every caller may do, also one without a token."""
-        self.own = dict(own or {})
-        """Callers by tokens of this process alone, in clear; programs that it starts later are added."""
-        self._person_by_secret = person_by_secret
-        self._refreshing = asyncio.Lock()
-        self._confirming: set[asyncio.Task[Any]] = set()
+    tokens: TokenFile | None
+    now: Callable[[], datetime]
+    is_open: bool
+    """Whether every caller may do everything."""
+    own: dict[str, Principal] = field(default_factory=dict)
+    """Callers by tokens of this process alone, in clear; programs that it starts later are added."""
+    person_by_secret: Callable[[str], str] = lambda secret: ""
+    """Returns the person at a table whose secret it gets; "" if it is nobody's."""
+    public: Roles = frozenset()
+    """What every caller may do, also one without a token."""
+    _refreshing: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
+    _confirming: set[asyncio.Task[Any]] = field(default_factory=set, init=False)
 
     def owner_of(self, bot: str) -> str | None:
         """Return who owns a bot: itself on an open server, else whom its newest token names, if any."""
-        return bot if self._tokens is None else self._tokens.owner_of(bot)
+        return bot if self.tokens is None else self.tokens.owner_of(bot)
 
     def bots(self) -> set[str]:
         """Return the names of the bots that have a valid token."""
-        return set() if self._tokens is None else self._tokens.bots(self.now())
+        return set() if self.tokens is None else self.tokens.bots(self.now())
 
     def identify(self, clear: str | None, address: str) -> Principal:
         """Return the caller by the token that it shows, None if it shows none, and by its address.
@@ -90,20 +75,20 @@ class Authenticator:
         if self.is_open:
             # The server believes the results of a worker, so one on another machine needs a token.
             return Principal(network_of(address), frozenset(Role) if is_of_this_machine(address) else _GUESTS)
-        if clear and (person := self._person_by_secret(clear)):
+        if clear and (person := self.person_by_secret(clear)):
             return Principal(f"person {person}", self.public | {Role.BOT}, person=person)
         if clear is None and self.public:
             return Principal(network_of(address), self.public)
         if clear is None:
             text = "this server needs a token: set HAPPYCITY_TOKEN"
             raise ApiError(Reason.UNAUTHENTICATED, text)
-        token = None if self._tokens is None else self._tokens.find(clear, self.now())
-        if token is None or self._tokens is None:
+        token = None if self.tokens is None else self.tokens.find(clear, self.now())
+        if token is None or self.tokens is None:
             known = token_id(clear)
             text = f"the token {known} is unknown, revoked or expired" if known else "the token is malformed"
             raise ApiError(Reason.UNAUTHENTICATED, text)
-        if token.replaces and self._tokens.end_replaced(token):
-            spawn(self._confirm(self._tokens, token), self._confirming)
+        if token.replaces and self.tokens.end_replaced(token):
+            spawn(self._confirm(self.tokens, token), self._confirming)
         return Principal(f"token {token.id}", self.public | {token.role}, token, shown=clear)
 
     async def _confirm(self, tokens: TokenFile, token: Token) -> None:
@@ -115,19 +100,19 @@ class Authenticator:
 
     async def refresh(self) -> None:
         """Read the tokens again if they changed, in a thread: a file may have thousands."""
-        if self._tokens is None or not self._tokens.has_changed:
+        if self.tokens is None or not self.tokens.has_changed:
             return
         async with self._refreshing:
             try:
-                if await asyncio.to_thread(self._tokens.refresh):
-                    _log.info("tokens_read", path=str(self._tokens.path), tokens=len(self._tokens))
+                if await asyncio.to_thread(self.tokens.refresh):
+                    _log.info("tokens_read", path=str(self.tokens.path), tokens=len(self.tokens))
             except TokenError as error:
                 _log.error("tokens_unreadable", text=f"{error}; the tokens read before stay valid")
 
     def revocation(self, caller: Principal) -> str:
         """Return why a caller that was identified before would be refused now; "" if it would not."""
         token, now = caller.token, self.now()
-        if self._tokens is None or token is None or self._tokens.is_unchanged(token, now):
+        if self.tokens is None or token is None or self.tokens.is_unchanged(token, now):
             return ""
         return f"the token {token.id} {'was revoked' if token.is_valid(now) else 'has expired'}"
 
@@ -167,7 +152,7 @@ StreamPlaces = FairShare[_OpenStream]
 """Of streams that all callers share."""
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Gate:
     """Checks token, role and rate of each call, and ends the streams of tokens that are no longer valid.
 

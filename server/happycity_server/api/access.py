@@ -42,7 +42,7 @@ _T = TypeVar("_T")
 _MOST_SECONDS = 3650 * 86400
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class AccessService:
     """Changes the file of the tokens for organisers and guests, in threads, as it is locked and synced."""
 

@@ -58,7 +58,7 @@ _TO_OWNERS = frozenset({ActionKind.RENAME, ActionKind.DELETE})
 _FLAG = ("kind", "bot", "beneficiary", "board", "deals", "deviation", "p_value", "text", "deal_ids")
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class LadderService:
     """Decodes, asks the ladder and its store, encodes. A server without a ladder refuses every call."""
 

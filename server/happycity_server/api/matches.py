@@ -39,7 +39,7 @@ REPLAY_CALLS = 10
 _log = structlog.get_logger()
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class MatchService:
     """Decodes, asks lobby and store, encodes."""
 

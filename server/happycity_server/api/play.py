@@ -32,7 +32,7 @@ _log = structlog.get_logger()
 _Context = grpc.aio.ServicerContext[play.PlayRequest, bytes]
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class PlayService:
     """Binds streams to sessions. Responses are encoded already, so the handler passes bytes on."""
 

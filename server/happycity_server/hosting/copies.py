@@ -29,7 +29,7 @@ ReadSubmission = Callable[[pb.ReadSubmissionRequest], AsyncIterable[pb.SubmitReq
 _log = structlog.get_logger()
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class CopiedBots:
     """Plays in a worker's arena the hosted bots that its server asks for."""
 

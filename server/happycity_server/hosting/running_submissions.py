@@ -12,7 +12,7 @@ from happycity_tournament.hosted.sandbox import Sandbox
 from happycity_tournament.hosted.submissions import VERSION_DIGITS, Submission, Submissions
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class RunningSubmissions:
     """Submissions that play at a server, each in the sandbox, with a socket and a token of its own."""
 

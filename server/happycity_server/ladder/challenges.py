@@ -30,7 +30,7 @@ ChallengeAnswer = Literal["accept", "decline", "withdraw"]
 _log = structlog.get_logger()
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Challenges:
     """The challenges of a ladder; coroutines raise StoreError if they can't be read, or written."""
 

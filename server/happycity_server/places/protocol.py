@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
 from functools import partial
 from importlib.metadata import version
 from typing import TypeAlias
@@ -280,39 +281,29 @@ Place: TypeAlias = Lobby | Worker
 """Where matches are played: the server's own lobby, or a worker."""
 
 
+@dataclass(eq=False, repr=False)
 class WorkerService(WorkerServiceServicer):
     """Admits workers, and keeps those that have joined."""
 
-    def __init__(
-        self,
-        unix_clock: Callable[[], float],
-        conditions: pb.Conditions,
-        *,
-        events: Events | None = None,
-        tell_user: Callable[..., None] = lambda text, **details: None,
-        bots: Iterable[str] = (),
-        expected: int = 0,
-    ) -> None:
-        """Offer conditions to workers, each of which starts `bots`.
-
-        The server waits up to START_SECONDS until `expected` workers have joined: those it starts itself.
-        `tell_user` gets lines about workers; `restarted`: how often which bots were started again.
-        """
-        self.unix_clock = unix_clock
-        self.events = events if events is not None else Events()
-        self.tell_user = tell_user
-        self.joined: list[Worker] = []
-        self.past_counters = Counters()
-        """What the workers have counted that were lost."""
-        self.digests: Mapping[str, str] = {}
-        """Of the hosted bots that workers are to play, by name."""
-        self._faulty: dict[str, str] = {}
-        """By worker that plays no more: what it has reported."""
-        self._conditions = conditions
-        self._bots = frozenset(bots)
-        self._expected = expected
-        self._all_ready = asyncio.Event()
-        self._start = time.monotonic()
+    unix_clock: Callable[[], float]
+    conditions: pb.Conditions
+    """What is offered to workers."""
+    events: Events = field(default_factory=Events)
+    tell_user: Callable[..., None] = lambda text, **details: None
+    """Gets lines about workers; `restarted`: how often which bots were started again."""
+    bots: Collection[str] = ()
+    """Those that each worker starts."""
+    expected: int = 0
+    """Workers that the server starts itself: up to START_SECONDS it waits until they have joined."""
+    joined: list[Worker] = field(default_factory=list, init=False)
+    past_counters: Counters = field(default_factory=Counters, init=False)
+    """What the workers have counted that were lost."""
+    digests: Mapping[str, str] = field(default_factory=dict, init=False)
+    """Of the hosted bots that workers are to play, by name."""
+    _faulty: dict[str, str] = field(default_factory=dict, init=False)
+    """By worker that plays no more: what it has reported."""
+    _all_ready: asyncio.Event = field(default_factory=asyncio.Event, init=False)
+    _start: float = field(default_factory=time.monotonic, init=False)
 
     async def Work(  # type: ignore[override]  # it reads and writes by itself
         self, request_iterator: object, context: WorkContext
@@ -331,7 +322,7 @@ class WorkerService(WorkerServiceServicer):
         if problem := self._faulty.get(name):
             text = f"{name} has reported what can't be true: {problem}; when it is repaired, give it another "
             raise invalid("hello.name", f"{text}name, or start the server again")
-        await Worker(self, name, self._conditions).serve(context)
+        await Worker(self, name, self.conditions).serve(context)
 
     def note_joined(self, worker: Worker) -> None:
         """Note that a worker has joined."""
@@ -350,14 +341,14 @@ class WorkerService(WorkerServiceServicer):
     def note_bots(self, worker: Worker) -> None:
         """Note that other bots are connected to a worker."""
         self.events.changed()
-        if worker.is_ready or not all(map(worker.is_connected, (*self._bots, *self.digests))):
+        if worker.is_ready or not all(map(worker.is_connected, (*self.bots, *self.digests))):
             return
         worker.is_ready = True
-        if self._all_ready.is_set() or not self._expected:
+        if self._all_ready.is_set() or not self.expected:
             self.tell_user(f"{worker.name} plays")
-        elif sum(each.is_ready for each in self.joined) == self._expected:
+        elif sum(each.is_ready for each in self.joined) == self.expected:
             self._all_ready.set()
-            self.tell_user(f"{plural(self._expected, 'worker')} play{'s' * (self._expected == 1)}")
+            self.tell_user(f"{plural(self.expected, 'worker')} play{'s' * (self.expected == 1)}")
 
     def tell_remarks(self, name: str, remarks: Iterable[str]) -> None:
         """Pass the lines on that a worker has for people."""
@@ -382,7 +373,7 @@ class WorkerService(WorkerServiceServicer):
 
         Without them, the server would begin as many games at once as it may, and they would have few.
         """
-        if self._expected:
+        if self.expected:
             with suppress(TimeoutError):
                 async with asyncio.timeout(max(0.0, self._start + START_SECONDS - time.monotonic())):
                     await self._all_ready.wait()

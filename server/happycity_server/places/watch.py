@@ -30,7 +30,7 @@ _log = structlog.get_logger()
 _T = TypeVar("_T")
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class WatchedMatch:
     """A match to look at, and what was made of its positions."""
 
