@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from datetime import datetime
 
 import structlog
@@ -29,44 +30,36 @@ PINNED = "a tournament plays the submission of before; submit the new one when t
 _log = structlog.get_logger()
 
 
+@dataclass(eq=False, repr=False)
 class Hosting:
     """Tries submitted bots, and keeps the newest one of each name running that passed."""
 
-    def __init__(
-        self,
-        settings: ServerSettings,
-        submissions: Submissions,
-        server: BotServer,
-        *,
-        is_pinned: Callable[[str], bool] = lambda bot: False,
-        on_change: Callable[[Mapping[str, str]], None] = lambda digests: None,
-    ) -> None:
-        """Host submitted bots at a server; ConfigError if the sandbox can't be used here.
+    settings: ServerSettings
+    submissions: Submissions
+    server: BotServer
+    is_pinned: Callable[[str], bool] = lambda bot: False
+    """Returns whether a tournament that is played has named the submission that plays as a bot."""
+    on_change: Callable[[Mapping[str, str]], None] = lambda digests: None
+    """Called with the digests of the bots that run, by their names, when these are others."""
+    usage_reports: list[pb.Submission] = field(default_factory=list, init=False)
+    """What workers have reported, and is not stored yet."""
+    _tasks: Sequence[asyncio.Task[None]] = field(default=(), init=False)
 
-        `is_pinned` returns whether a tournament that is played has named the submission that plays as a bot.
-        `on_change` is called with the digests of the bots that run, by their names, when these are others.
-        """
-        self._authenticator = server.gate.authenticator
-        self.submissions = submissions
-        self.sandbox = Sandbox(settings.sandbox, self.submissions.folder, memory=settings.hosted_memory)
-        self.is_pinned = is_pinned
-        self._on_change = on_change
-        self._settings = settings
-        self._server = server
-        self.usage_reports: list[pb.Submission] = []
-        """What workers have reported, and is not stored yet."""
-        self.trial_queue = TrialQueue(self._authenticator.now, time.monotonic)
-        self._tasks: Sequence[asyncio.Task[None]] = ()
+    def __post_init__(self) -> None:
+        """Prepare the sandbox; ConfigError if it can't be used here."""
+        folder, memory = self.submissions.folder, self.settings.hosted_memory
+        self.sandbox = Sandbox(self.settings.sandbox, folder, memory=memory)
+        self.trial_queue = TrialQueue(self.server.gate.authenticator.now, time.monotonic)
 
     async def start(self, programs: Programs) -> None:
         """Run what plays, and try what waits."""
-        self._bots = RunningSubmissions(self.submissions, self.sandbox, programs, self._server)
+        self._bots = RunningSubmissions(self.submissions, self.sandbox, programs, self.server)
         for submission in reversed([*self.submissions]):
             if submission.state is SubmissionState.PLAYING:
                 self._bots.run(submission)
             elif submission.state is SubmissionState.TRYING:  # the result: that a server could not try it
                 await self._enqueue(self.submissions.change(submission, result=()))
-        self._on_change(self._bots.digests)
+        self.on_change(self._bots.digests)
         self._tasks = asyncio.create_task(self._try_all()), asyncio.create_task(self._sweep())
 
     async def stop(self) -> None:
@@ -93,7 +86,7 @@ class Hosting:
         # First, as no tournament may begin with it from now on.
         self.submissions.change(submission, state=SubmissionState.RETIRED)
         await self._bots.end(submission.bot.name)
-        self._on_change(self._bots.digests)
+        self.on_change(self._bots.digests)
         return await self._note(submission, SubmissionState.RETIRED)
 
     async def _try_all(self) -> None:
@@ -112,7 +105,7 @@ class Hosting:
         bot, place = submission.bot.name, self.submissions.place(submission)
         command = self.sandbox.command(submission.bot, place, "trial")
         try:
-            result = await run_trial(self._settings, bot, command)
+            result = await run_trial(self.settings, bot, command)
             if self.is_pinned(bot):
                 raise TrialError(PINNED)
         except TrialError as error:
@@ -123,13 +116,13 @@ class Hosting:
             await self.withdraw(playing)
         await self._note(submission, SubmissionState.PLAYING, result)
         self._bots.run(submission)
-        self._on_change(self._bots.digests)
+        self.on_change(self._bots.digests)
 
     async def _sweep(self) -> None:
         """Withdraw bots that have no valid token any more, as others leave then; store what was used."""
         while True:
             await asyncio.sleep(SWEEP_SECONDS)
-            without = self._bots.digests.keys() - self._authenticator.bots()
+            without = self._bots.digests.keys() - self.server.gate.authenticator.bots()
             for submission in filter(None, map(self.submissions.playing, without)):
                 try:
                     await self.withdraw(submission)
