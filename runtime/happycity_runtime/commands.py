@@ -163,10 +163,10 @@ class LazyGroup(TyperGroup):
         """Write the list of commands."""
         for heading, below in self.entries.items():
             with formatter.section(heading):
-                formatter.write_dl([(name, summary(target)) for name, target in below.items()])
+                formatter.write_dl([(name, command_summary(target)) for name, target in below.items()])
 
 
-def summary(target: str) -> str:
+def command_summary(target: str) -> str:
     """Return the first sentence of the help of `MODULE:NAME`, which is the first text in its definition."""
     module, _, name = target.partition(":")
     loader: Any = getattr(find_spec(module), "loader", None)

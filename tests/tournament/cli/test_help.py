@@ -14,7 +14,7 @@ from tests.tournament.conftest import Run
 
 from happycity_entry.cli import COMMANDS as HAPPYCITY
 from happycity_entry.cli import app as happycity_app
-from happycity_runtime.commands import summary
+from happycity_runtime.commands import command_summary
 from happycity_tournament.cli.app import app
 
 HEAVY = ("grpc", "google.protobuf", "sqlalchemy", "numpy", "rich", "structlog", "jinja2", "happycity_client")
@@ -74,7 +74,7 @@ def test_the_options_of_all_commands_are_known_without_what_the_commands_need() 
 def test_the_list_of_commands_has_the_first_sentence_of_the_help_of_each() -> None:
     group = typer.main.get_group(happycity_app)
     context = typer.Context(group)
-    listed = {name: summary(target) for below in HAPPYCITY.values() for name, target in below.items()}
+    listed = {name: command_summary(target) for below in HAPPYCITY.values() for name, target in below.items()}
     commands: Any = {name: group.get_command(context, name) for name in listed}
     assert listed == {name: command.get_short_help_str(200) for name, command in commands.items()}
 
