@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable
+from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 _T = TypeVar("_T", bound=Hashable)
 
 
+@dataclass(eq=False, repr=False)
 class FairShare(Generic[_T]):
     """Which owner holds which places. One owner alone can never keep another one out."""
 
-    def __init__(
-        self, most: int, *, choose: Callable[[Collection[_T]], _T] = lambda own: next(iter(own))
-    ) -> None:
-        """Share `most` places. `choose` returns what an owner gives up; by default the oldest."""
-        self.most = most
-        self._choose = choose
-        self._owner: dict[_T, Hashable] = {}
-        self._owned: dict[Hashable, dict[_T, None]] = {}
+    most: int
+    choose: Callable[[Collection[_T]], _T] = lambda own: next(iter(own))
+    """Returns what an owner gives up; by default the oldest."""
+    _owner: dict[_T, Hashable] = field(default_factory=dict, init=False)
+    _owned: dict[Hashable, dict[_T, None]] = field(default_factory=dict, init=False)
 
     def __len__(self) -> int:
         return len(self._owner)
@@ -35,7 +34,7 @@ class FairShare(Generic[_T]):
         if len(self) <= self.most:
             return None
         largest = max(self._owned.values(), key=len)
-        leaving = self._choose(largest) if len(largest) > len(own) else thing
+        leaving = self.choose(largest) if len(largest) > len(own) else thing
         self.leave(leaving)
         return leaving
 

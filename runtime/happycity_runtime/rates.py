@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 
 _FEW = 64
 """Buckets that are kept without a look at who has been quiet."""
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class TokenBuckets:
     """A token bucket for each caller: some calls a second, and a burst after a pause.
 
     Memory holds those that called lately, not all that ever did.
     """
 
-    def __init__(self, *, rate: float, burst: int, clock: Callable[[], float]) -> None:
-        """Fill a bucket by `rate` a second, up to `burst`."""
-        self._rate = rate
-        self._burst = burst
-        self._clock = clock
-        self._buckets: dict[str, tuple[float, float]] = {}
-        """By caller: what was left in the bucket, and when."""
-        self._full_at = _FEW
-        """At how many buckets those of quiet callers are removed."""
+    rate: float
+    """By which a bucket is filled, a second."""
+    burst: int
+    """What a bucket holds."""
+    clock: Callable[[], float]
+    _buckets: dict[str, tuple[float, float]] = field(default_factory=dict, init=False)
+    """By caller: what was left in the bucket, and when."""
+    _full_at: int = field(default=_FEW, init=False)
+    """At how many buckets those of quiet callers are removed."""
 
     def __len__(self) -> int:
         return len(self._buckets)
@@ -33,17 +35,17 @@ class TokenBuckets:
         If it comes too early, nothing is counted, and the seconds to wait are returned. An amount beyond the
         burst is taken from a full bucket, which is then empty for longer.
         """
-        now = self._clock()
-        level, needed = self._level(caller, now), min(amount, self._burst)
+        now = self.clock()
+        level, needed = self._level(caller, now), min(amount, self.burst)
         if level < needed:
-            return (needed - level) / self._rate
+            return (needed - level) / self.rate
         self._buckets[caller] = level - amount, now
         if len(self) > self._full_at:
-            for quiet in [one for one in self._buckets if self._level(one, now) >= self._burst]:
+            for quiet in [one for one in self._buckets if self._level(one, now) >= self.burst]:
                 del self._buckets[quiet]
             self._full_at = max(_FEW, 2 * len(self))
         return 0.0
 
     def _level(self, caller: str, now: float) -> float:
-        level, since = self._buckets.get(caller, (self._burst, now))
-        return min(self._burst, level + (now - since) * self._rate)
+        level, since = self._buckets.get(caller, (self.burst, now))
+        return min(self.burst, level + (now - since) * self.rate)

@@ -117,20 +117,17 @@ class Authenticator:
         return f"the token {token.id} {'was revoked' if token.is_valid(now) else 'has expired'}"
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class RateLimits(TokenBuckets):
     """The rate of each caller's calls, or of anything else that is counted by caller."""
 
-    def __init__(
-        self, *, rate: float, burst: int, clock: Callable[[], float], quota: str | None = None
-    ) -> None:
-        """Limit a rate, per second; `quota` describes it in refusals."""
-        super().__init__(rate=rate, burst=burst, clock=clock)
-        self._quota = quota or f"{rate:g} calls a second"
+    quota: str = ""
+    """Describes the rate in refusals."""
 
     def take(self, caller: str, amount: float = 1) -> None:
         """Count a call, or an amount of what is counted; ApiError, and nothing counted, if it is too much."""
         if seconds := self.wait(caller, amount):
-            text = f"more than {self._quota}; try again later"
+            text = f"more than {self.quota or f'{self.rate:g} calls a second'}; try again later"
             raise ApiError(Reason.RATE_LIMITED, text, retry_seconds=seconds)
 
 

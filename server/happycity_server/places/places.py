@@ -48,6 +48,7 @@ class _Deal:
     """Of games that wait for a place; they get None if they are dropped."""
 
 
+@dataclass(eq=False, repr=False)
 class Dispatcher:
     """Divides games among places: whole deals, each to the least busy place that has all its bots.
 
@@ -55,14 +56,14 @@ class Dispatcher:
     where bots that are away are waited for as long as their grace time.
     """
 
-    def __init__(self, places: Callable[[], Sequence[Place]]) -> None:
-        """Divide games among `places`, the first of which is the server itself; others come and go."""
-        self._places = places
-        self._games: Counter[tuple[Place, int]] = Counter()
-        """Games by place and tournament; of places that play none, nothing is kept."""
-        self._last: dict[int, _Deal] = {}  # by tournament that is played
-        self._waiting: list[_Deal] = []
-        """The deals that wait, oldest first."""
+    places: Callable[[], Sequence[Place]]
+    """Returns those that there are now, first the server itself; others come and go."""
+    _games: Counter[tuple[Place, int]] = field(default_factory=Counter, init=False)
+    """Games by place and tournament; of places that play none, nothing is kept."""
+    _last: dict[int, _Deal] = field(default_factory=dict, init=False)
+    """By tournament that is played."""
+    _waiting: list[_Deal] = field(default_factory=list, init=False)
+    """The deals that wait, oldest first."""
 
     @asynccontextmanager
     async def placed(self, spec: MatchSpec) -> AsyncIterator[Place | None]:
@@ -120,7 +121,7 @@ class Dispatcher:
         assert spec.position is not None
         key = (spec.tournament_id, *spec.position[:2])
         deal = self._last.get(spec.tournament_id)
-        if deal is not None and deal.key == key and (deal.place is None or deal.place in self._places()):
+        if deal is not None and deal.key == key and (deal.place is None or deal.place in self.places()):
             return deal
         bots = frozenset(spec.bots) - spec.disqualified
         deal = self._last[spec.tournament_id] = _Deal(key, bots, spec.concurrency)
@@ -128,7 +129,7 @@ class Dispatcher:
         return deal
 
     def _place_or_queue(self, deal: _Deal) -> None:
-        places = self._places()
+        places = self.places()
         deal.fit = [place for place in places if all(map(place.is_connected, deal.bots))] or places[:1]
         with_room = [place for place in deal.fit if self._has_room(place, deal)]
         if with_room:

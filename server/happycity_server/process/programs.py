@@ -8,7 +8,7 @@ import sys
 import threading
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import IO
@@ -132,26 +132,18 @@ def private_address() -> Iterator[str]:
         yield f"unix:{folder}/own"
 
 
+@dataclass(eq=False, repr=False)
 class Programs:
     """Keeps programs running until it is stopped; none outlives this process, however that ends."""
 
-    def __init__(
-        self,
-        counters: Counters | None = None,
-        *,
-        on_bot_left: Callable[[str, str], None] = lambda name, reason: None,
-        on_worker_end: Callable[[str, str], None] = lambda name, ended: None,
-    ) -> None:
-        """Run nothing yet; `counters` count how often each program of bots was started again.
-
-        `on_bot_left` gets each bot whose program is not started again, and how that has ended;
-        `on_worker_end` the name of what ends by itself but no bot, and how.
-        """
-        self._restarts = (counters or Counters()).restarts
-        self._on_bot_left = on_bot_left
-        self._on_worker_end = on_worker_end
-        self._supervisors: dict[str, asyncio.Task[None]] = {}  # by name
-        self._children: dict[str, Child] = {}  # by name
+    counters: Counters = field(default_factory=Counters)
+    """They count how often each program of bots was started again."""
+    on_bot_left: Callable[[str, str], None] = lambda name, reason: None
+    """Gets each bot whose program is not started again, and how that has ended."""
+    on_worker_end: Callable[[str, str], None] = lambda name, ended: None
+    """Gets the name of what ends by itself but no bot, and how."""
+    _supervisors: dict[str, asyncio.Task[None]] = field(default_factory=dict, init=False)
+    _children: dict[str, Child] = field(default_factory=dict, init=False)
 
     def supervise(self, program: Program) -> None:
         """Run a program, and run it again when it ends, as often as it may be."""
@@ -176,12 +168,12 @@ class Programs:
             again = {} if pause is None else {"again_in": pause}
             _log.warning(f"{program.kind}_ended", **{program.kind: program.name}, ended=ended, **again)
             if program.kind != "bot":
-                self._on_worker_end(program.name, ended)
+                self.on_worker_end(program.name, ended)
             elif pause is not None:
-                self._restarts[program.name] += 1
+                self.counters.restarts[program.name] += 1
             else:
                 for name in program.name.split(","):
-                    self._on_bot_left(name, f"its program ended with {ended}")
+                    self.on_bot_left(name, f"its program ended with {ended}")
 
         await keep_running(lambda: self._run(program), note, restarts=program.restarts)
 
