@@ -15,6 +15,7 @@ from happycity.text.words import plural
 from happycity_runtime.commands import AsJson, Commands, Server, duration, validity
 from happycity_runtime.guests import Link
 from happycity_runtime.tokens import MAX_INVITED
+from happycity_tournament.client.run_folder import RemoteServer
 
 if TYPE_CHECKING:
     from happycity.access.v1beta1 import access_service_pb2 as pb
@@ -86,7 +87,6 @@ def revoke_one_invitation(
 def _ask(server: str | None, method: str, request: Any) -> Any:
     """Call a method of AccessService; the token is an organiser's."""
     from happycity_tournament.client.connection import call_server
-    from happycity_tournament.client.run_folder import RemoteServer
 
     return call_server(RemoteServer.at(server), lambda at: at.call(getattr(at.guests, method), request))
 

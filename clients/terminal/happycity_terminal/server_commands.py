@@ -14,6 +14,8 @@ from happycity import ConfigError, Mode
 from happycity_runtime.commands import AsJson, Server
 from happycity_runtime.environment import SETTINGS_FILE, SETTINGS_VARIABLE
 from happycity_runtime.transport import DEFAULT_ADDRESS
+from happycity_tournament.client.run_folder import RemoteServer
+from happycity_tournament.lineup import Lineup, bot_entries
 
 
 def status(
@@ -154,8 +156,6 @@ def practice(
     """
     from happycity_terminal.practice import practise
     from happycity_terminal.practice_matches import PracticePlan
-    from happycity_tournament.client.run_folder import RemoteServer
-    from happycity_tournament.lineup import Lineup, bot_entries
 
     if (bot is None) == (join is None):
         raise ConfigError(

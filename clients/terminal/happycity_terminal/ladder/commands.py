@@ -11,8 +11,10 @@ import typer
 
 from happycity.errors import ConfigError
 from happycity_ladder.entries import ActionKind, ChallengeState, DealKind
+from happycity_ladder.ladder_config import DEFAULT_HOUSE, example
 from happycity_runtime.commands import AsJson, Commands, Server, write_example
 from happycity_runtime.transport import DEFAULT_ADDRESS
+from happycity_tournament.cli.prove import PROCESSES, print_published, print_verified
 
 EXAMPLE_FILE = Path("ladder.toml")
 MAX_ID = 2**63 - 1
@@ -52,8 +54,6 @@ def init(
 
     The example explains every key, with its default.
     """
-    from happycity_ladder.ladder_config import DEFAULT_HOUSE, example
-
     write_example(file, example())
     typer.echo(f"wrote {file}; keep the ladder with: happycity serve --ladder {file} --house {DEFAULT_HOUSE}")
 
@@ -156,7 +156,6 @@ def publish(
     """
     from happycity_ladder.season_proof import publish_season
     from happycity_tournament.cli.addresses import reading_games, url_of
-    from happycity_tournament.cli.prove import PROCESSES, print_published
     from happycity_tournament.storage.store import Store
 
     with Store.existing(url_of(store)) as opened, reading_games():
@@ -177,7 +176,6 @@ def verify(
     """
     from happycity_ladder.season_proof import verify_season
     from happycity_tournament.cli.addresses import reading_games
-    from happycity_tournament.cli.prove import PROCESSES, print_verified
 
     with reading_games():
         results = verify_season(folder, processes=PROCESSES, noted=noted)
