@@ -154,8 +154,7 @@ def practice(
     It may also play against itself. Each deal is played in every rotation of the seats. `happycity status`
     lists the bots of the house. The token, in HAPPYCITY_TOKEN, is the bot's. Ctrl-C stops it.
     """
-    from happycity_terminal.practice import practise
-    from happycity_terminal.practice_matches import PracticePlan
+    from happycity_terminal.practice import PracticePlan, practise
 
     if (bot is None) == (join is None):
         raise ConfigError(
