@@ -291,11 +291,7 @@ class TournamentConfig:
 
     @classmethod
     def of(cls, stored: object) -> Self:
-        """Read what `json` wrote.
-
-        Raises:
-            ConfigError: this version can't read it.
-        """
+        """Read what `json` wrote; ConfigError if this version can't read it."""
         try:
             return adapter(cls).validate_python(stored)
         except ValidationError as error:

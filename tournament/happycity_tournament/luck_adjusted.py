@@ -92,11 +92,7 @@ def recording_luck(game: FinishedGame, record: Record) -> tuple[FinishedGame, st
 
 
 def check_luck(record: Json) -> None:
-    """Refuse a record whose luck isn't that of this version's evaluator.
-
-    Raises:
-        RecordError: it is another one, or malformed.
-    """
+    """Refuse, by a RecordError, a record whose luck is malformed, or isn't of this version's evaluator."""
     if luck_in(record) != luck_of(record, Evaluator()):
         raise RecordError("luck: it is not what the evaluator says")
 

@@ -107,11 +107,7 @@ def in_parts(results: Iterable[Result]) -> Iterator[list[Result]]:
 
 
 def named_record(bots: Sequence[str], record: str) -> str:
-    """Return a record with the bots' names by seat in it, which a server's record lacks.
-
-    Raises:
-        RecordError: it is not a record.
-    """
+    """Return a record with its bots' names by seat, which a server's lacks; RecordError if it is not one."""
     content: Json = loads(record)
     if "bots" in content:
         return record

@@ -55,11 +55,7 @@ def parse_answer(line: str) -> ProgramAnswer:
 
 
 def chosen_move(answer: ProgramAnswer, moves: Sequence[Move]) -> Move:
-    """Return the move that an answer means.
-
-    Raises:
-        AnswerError: it is not among `moves`.
-    """
+    """Return the move that an answer means; AnswerError if it is not among `moves`."""
     if isinstance(answer.move, int):
         if 0 <= answer.move < len(moves):
             return moves[answer.move]

@@ -130,11 +130,7 @@ class TrialBot:
         return self._variables["HAPPYCITY_SERVER"].rpartition("//")[2]
 
     def require_process(self) -> None:
-        """Skip the step if the bot connects by itself.
-
-        Raises:
-            SkippedError: it does.
-        """
+        """Skip the step, by a SkippedError, if the bot connects by itself."""
         if not self.options.command:
             raise SkippedError("the bot is not a process of this check (--bot)")
 

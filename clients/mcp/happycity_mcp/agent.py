@@ -91,11 +91,7 @@ class Agent:
         return not self.calls and self.last_used < self._clock() - seconds
 
     async def connect(self) -> None:
-        """Connect to the arena.
-
-        Raises:
-            HappyCityError: it can't be reached, or refuses the bot.
-        """
+        """Connect to the arena; HappyCityError if it can't be reached, or refuses the bot."""
         games = play(
             lambda start: AgentBot(start, self.board), self.settings, on_connected=self._connected.set
         )
@@ -111,11 +107,7 @@ class Agent:
         await end_tasks(*filter(None, (self._practising, self._playing)))
 
     def check(self) -> None:
-        """Refuse to go on if the arena has ended the connection.
-
-        Raises:
-            AgentError: it has; the text says why.
-        """
+        """Refuse to go on if the arena has ended the connection, by an AgentError that says why."""
         if self.has_ended:
             raise AgentError(f"{self.name} is no longer connected: {self._end()}; call join to connect again")
 

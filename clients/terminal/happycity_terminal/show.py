@@ -118,11 +118,7 @@ async def _print_live(
 
 
 def seat_of(playback: Playback, text: str | None) -> int | None:
-    """Return the seat that a bot's name, or a number from 1, names.
-
-    Raises:
-        ConfigError: there is no such seat, or the bot has several.
-    """
+    """Return the seat of a bot's name, or of a number from 1; ConfigError if there is none, or several."""
     if text is None:
         return None
     seats = [seat for seat, bot in enumerate(playback.bots) if bot == text]

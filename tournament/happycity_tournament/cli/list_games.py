@@ -35,11 +35,7 @@ _LEAST_NAME = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GameFilter:
-    """Which games of a source are listed, and in which order.
-
-    Raises:
-        ConfigError: a choice lacks the bot that it is about.
-    """
+    """Which games of a source are listed, and in which order; ConfigError if a choice lacks its bot."""
 
     bot: str | None = None
     """Only games of this bot, which `lost`, `forfeits` and `worst` are about."""

@@ -127,11 +127,7 @@ class Run(BaseModel):
 
     @classmethod
     def load(cls, folder: Path) -> Self:
-        """Read a run from its folder.
-
-        Raises:
-            ConfigError: it is not the folder of a run, or its file can't be read.
-        """
+        """Read a run from its folder; ConfigError if that is not one, or its file can't be read."""
         path = folder / RUN_FILE
         try:
             run = cls.model_validate_json(path.read_bytes())

@@ -86,11 +86,7 @@ _BASE_BLOCKS = {
 
 
 class RoundRobinSchedule(FixedSchedule):
-    """The whole design, `cycles` times on different deals.
-
-    Raises:
-        ConfigError: there is no design for this number of bots.
-    """
+    """The whole design, `cycles` times on different deals; ConfigError if none is known for so many bots."""
 
     def __init__(self, field: Field, *, cycles: int) -> None:
         self._cycles = cycles
