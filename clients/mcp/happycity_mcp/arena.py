@@ -62,10 +62,7 @@ async def connected_bots(settings: Settings) -> list[LobbyBot]:
         listed = (await _call(settings, stub.ListBots, request, timeout=CALL_SECONDS)).bots
     bots = [
         LobbyBot(
-            name=one_line(bot.name)[:LONGEST_NAME],
-            house=bot.house,
-            connected=bot.connected,
-            games=bot.games,
+            name=one_line(bot.name)[:LONGEST_NAME], house=bot.house, connected=bot.connected, games=bot.games
         )
         for bot in listed
     ]

@@ -120,13 +120,7 @@ def ask(
 
 
 def asked_decisions(
-    game: FinishedGame,
-    record: Json,
-    run: Run | None,
-    *,
-    bot: str | None,
-    decision: int | None,
-    every: bool,
+    game: FinishedGame, record: Json, run: Run | None, *, bot: str | None, decision: int | None, every: bool
 ) -> AskedDecisions:
     """Return what is asked of whom; ConfigError if the seat or the decision can't be used, or isn't clear."""
     if every and decision is not None:

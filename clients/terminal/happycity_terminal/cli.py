@@ -203,8 +203,7 @@ def play(
         bool, typer.Option("--no-open", help="With --web, print the link, without opening a browser.")
     ] = False,
     watch: Annotated[
-        bool,
-        typer.Option("--watch", help="Let only bots play, and print each of their moves as it is made."),
+        bool, typer.Option("--watch", help="Let only bots play, and print each of their moves as it is made.")
     ] = False,
     no_clock: Annotated[
         bool, typer.Option("--no-clock", help="With --watch, play without clocks, for debugging.")

@@ -32,8 +32,7 @@ def status(
         bool, typer.Option("--health", help="Ask only whether it serves, which needs no token.")
     ] = False,
     service: Annotated[
-        str,
-        typer.Option(help="Ask for one service by its full name, such as happycity.v1.PlayService."),
+        str, typer.Option(help="Ask for one service by its full name, such as happycity.v1.PlayService.")
     ] = "",
     server_name: Annotated[
         str,

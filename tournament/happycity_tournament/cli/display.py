@@ -72,9 +72,7 @@ class Display(ExitStack, ProgressView):
         self._started = math.inf
         """When the games began; infinite before that, and once there was a line with an estimate."""
         self._bar = Progress(
-            BarColumn(BAR_WIDTH),
-            TextColumn("{task.description}", markup=False),
-            console=self._console,
+            BarColumn(BAR_WIDTH), TextColumn("{task.description}", markup=False), console=self._console
         )
         self._decisions: deque[tuple[float, int]] = deque()  # how many there were when, of the last seconds
         self._games = self._bar.add_task("", total=None)

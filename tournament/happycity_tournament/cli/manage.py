@@ -59,11 +59,7 @@ def list_tournaments(
         Console().print(tournaments_table(snapshots) if snapshots else "no tournaments")
 
 
-def show_tournament(
-    address: Address = None,
-    *,
-    as_json: AsJson = False,
-) -> None:
+def show_tournament(address: Address = None, *, as_json: AsJson = False) -> None:
     """Show a tournament with its ratings.
 
     The output has its settings, its progress, and the final ratings by the games so far.

@@ -195,9 +195,7 @@ def resume(
     connect_seconds: Annotated[
         float | None,
         typer.Option(
-            min=0.001,
-            max=LONGEST_SECONDS,
-            help="Seconds to wait for the bots.  [default: as the run says]",
+            min=0.001, max=LONGEST_SECONDS, help="Seconds to wait for the bots.  [default: as the run says]"
         ),
     ] = None,
     as_json: AsJson = False,

@@ -24,12 +24,7 @@ from happycity_runtime.files import private_files
 from happycity_runtime.installation import missing_packages
 from happycity_runtime.tokens import Role
 from happycity_runtime.transport import Access
-from happycity_tournament.client.connection import (
-    Connection,
-    UnavailableError,
-    check_names_are_free,
-    connect,
-)
+from happycity_tournament.client.connection import Connection, UnavailableError, check_names_are_free, connect
 from happycity_tournament.client.processes import (
     BotProgram,
     ProcessError,

@@ -136,12 +136,7 @@ def stored_snapshot(store: Store, tournament_id: int, *, claimed: bool | None = 
     return listed(stored, store.progress(stored.id), claimed=claimed)
 
 
-def listed(
-    stored: StoredTournament,
-    progress: Progress,
-    *,
-    claimed: bool = False,
-) -> Snapshot:
+def listed(stored: StoredTournament, progress: Progress, *, claimed: bool = False) -> Snapshot:
     """Return a tournament by its row in a store, without what only its games show; see `stored_snapshot`.
 
     It is for the eyes of an organiser, as who reads the store is one.

@@ -50,10 +50,7 @@ def _schedule(config: TournamentConfig, chosen: Format) -> Schedule:
     if isinstance(chosen, SprtTest):
         return SprtSchedule(chosen, seats=config.game.players, seed=config.seed)
     field = Field(
-        bots=config.bots,
-        seats=config.game.players,
-        seed=config.seed,
-        seat_orders=chosen.seat_orders,
+        bots=config.bots, seats=config.game.players, seed=config.seed, seat_orders=chosen.seat_orders
     )
     match chosen:
         case RandomRounds():

@@ -24,7 +24,7 @@ LISTED = 20
 
 ladder = Commands(
     "The ladder of a server: ratings of bots that come and go. Without --server, the address is that of "
-    f"HAPPYCITY_SERVER or {DEFAULT_ADDRESS}.",
+    f"HAPPYCITY_SERVER or {DEFAULT_ADDRESS}."
 )
 
 
@@ -38,10 +38,7 @@ OnBoard = Annotated[
 ]
 OnlyBoard = Annotated[str, typer.Option("--board", metavar="BOARD", help="Only those on this board.")]
 OnlyBot = Annotated[str, typer.Option("--bot", metavar="NAME", help="Only those of this bot.")]
-InSeason = Annotated[
-    int | None,
-    _id("The season.  [default: the present one]"),
-]
+InSeason = Annotated[int | None, _id("The season.  [default: the present one]")]
 Limit = Annotated[int, typer.Option(min=0, metavar="N", help="The most entries; 0: all.")]
 SomeBot = Annotated[str, typer.Argument(metavar="BOT", help="The bot's name.", show_default=False)]
 
