@@ -19,7 +19,6 @@ from happycity.wire.match import (
     ending_of,
     failure_policy_message,
     failure_policy_of,
-    incident_of,
     seconds_of,
     time_control_message,
     time_control_of,
@@ -36,7 +35,7 @@ from happycity_tournament.config import (
     TournamentState,
 )
 from happycity_tournament.games import BotProfile
-from happycity_tournament.play.snapshot import BotActivity, MatchIncident, Snapshot
+from happycity_tournament.play.snapshot import Snapshot
 from happycity_tournament.ratings.results import BotRating, Difference, Ratings
 from happycity_tournament.ratings.sprt import SprtState, Verdict
 from happycity_tournament.standings.standings import ForfeitCount, Standing
@@ -54,7 +53,6 @@ _STANDING = (
 )
 _FINAL_RATING = ("bot", "games", "pool", *_RANKS)
 _SPRT = ("blocks", "llr", "lower", "upper", "elo", "elo_low", "elo_high")
-_ACTIVITY = ("bot", "connected", "has_answered", "strikes", "games_waiting")
 """Fields that messages and our classes have by the same names."""
 
 
@@ -238,19 +236,9 @@ def snapshot_of(
         if sprt is None
         else SprtState(verdict=enum_field(sprt, "verdict", Verdict), **present_fields(sprt, *_SPRT)),
         final=None if final is None else ratings_of(final),
-        activity=tuple(map(_activity_of, activity)),
-        incidents=tuple(map(_match_incident_of, incidents)),
+        activity=tuple(activity),
+        incidents=tuple(incidents),
     )
-
-
-def _activity_of(message: pb.BotActivity) -> BotActivity:
-    since = unix_of(message.waiting_since) if message.HasField("waiting_since") else None
-    return BotActivity(waiting_since=since, **present_fields(message, *_ACTIVITY))
-
-
-def _match_incident_of(message: pb.MatchIncident) -> MatchIncident:
-    fields = present_fields(message, "match_id", "bot", "round")
-    return MatchIncident(time=unix_of(message.time), incident=incident_of(message.incident), **fields)
 
 
 def _standing_of(message: pb.Standing) -> Standing:
