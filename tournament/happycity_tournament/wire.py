@@ -75,8 +75,7 @@ def tournament_config_message(config: TournamentConfig, *, with_seed: bool = Tru
 def tournament_config_of(message: pb.TournamentConfig, *, default_seed: int) -> TournamentConfig:
     """Read what a tournament consists of; `schedule_of` checks whether one can be made of it.
 
-    Raises:
-        ConfigError: a field is missing or out of its range.
+    ConfigError if a field is missing or out of its range.
     """
     chosen = _format_of(message)
     bots = tuple(message.bots)

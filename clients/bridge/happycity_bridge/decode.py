@@ -31,8 +31,7 @@ class ProgramAnswer:
 def parse_answer(line: str) -> ProgramAnswer:
     """Read the text or the position of a move, bare or as `{"move": ...}` with `"id"` and `"metrics"`.
 
-    Raises:
-        AnswerError: the line is something else.
+    AnswerError if the line is something else.
     """
     value = _value(line)
     keys: dict[str, Any] = value if isinstance(value, dict) else {"move": value}

@@ -52,8 +52,7 @@ class BotStream:
     async def receive(self, timeout: float | None) -> Received | None:  # noqa: ASYNC109 - the user's own option
         """Return the next message; None if the bot's side of the stream has ended.
 
-        Raises:
-            TimeoutError: neither happened within the timeout, in seconds.
+        TimeoutError if neither happened within the timeout, in seconds.
         """
         # The stream itself is read by a task of its own: a read that is cancelled would end it.
         async with asyncio.timeout(timeout):

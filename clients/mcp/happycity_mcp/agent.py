@@ -124,8 +124,7 @@ class Agent:
     async def wait_for_news(self, seconds: float) -> None:
         """Wait until a decision is open or a game has ended, or the time is over.
 
-        Raises:
-            AgentError: the connection has ended, or practice can't go on.
+        AgentError if the connection has ended, or practice can't go on.
         """
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
@@ -139,8 +138,7 @@ class Agent:
     ) -> None:
         """Set practice matches up, which are played while the agent waits for its turns.
 
-        Raises:
-            AgentError: others go on already.
+        AgentError if others go on already.
         """
         if self._practising is not None:
             # The end of a game reaches the bot a moment before it reaches those who watch the match.

@@ -100,8 +100,7 @@ async def serve_http(settings_of: Callable[[str], Settings], http: HttpSettings)
 async def serving_http(settings_of: Callable[[str], Settings], http: HttpSettings) -> AsyncIterator[str]:
     """Serve agents over streamable HTTP while the context lasts; yield the URL.
 
-    Raises:
-        ConfigError: the address can't be listened on.
+    ConfigError if the address can't be listened on.
     """
     http.check()
     with _listener(http) as listener:

@@ -45,8 +45,7 @@ _LOOK_SECONDS = 0.05
 def table_of(entries: Sequence[BotEntry], seats: int | None) -> Lineup:
     """Return the bots of a table; in seats that are left, the reference bots sit again under other names.
 
-    Raises:
-        ConfigError: the bots don't fit, or can't be started.
+    ConfigError if the bots don't fit, or can't be started.
     """
     bots = list(entries)
     wanted = len(bots) if seats is None else seats

@@ -59,8 +59,7 @@ class GameFilter:
     def of(self, source: Source) -> tuple[list[FinishedGame], bool]:
         """Return the chosen games of a source, and whether the limit left some out.
 
-        Raises:
-            ConfigError: the bot plays in no game of the source.
+        ConfigError if the bot plays in no game of the source.
         """
         games = filter(self._includes, source.newest_games(bot=self.bot))
         limit = (GAMES_LISTED if self.limit is None else self.limit) or None

@@ -68,10 +68,8 @@ class RemoteServer:
     def at(cls, address: str | None, *, setting: str = "--server", bot: str = "") -> Self:
         """Return the server with an address, by default that of HAPPYCITY_SERVER, else the usual one here.
 
-        The token is the environment's: that of `bot`, which it may have among others.
-
-        Raises:
-            ConfigError: the address can't be one; `setting` is what names it.
+        The token is the environment's: that of `bot`, which it may have among others. ConfigError if the
+        address can't be one; `setting` is what names it.
         """
         text = address
         if not text:

@@ -138,8 +138,7 @@ class ServerSession:
     async def start_bots(self, lineup: Lineup, folder: Path, view: ProgressView) -> None:
         """Start the bots of a lineup, and show how the others connect.
 
-        Raises:
-            ConfigError: a program is connected already under the name of a bot that would be started.
+        ConfigError if a program is connected already under the name of a bot that would be started.
         """
         self.restarts = lineup.restarts
         if self.shared:

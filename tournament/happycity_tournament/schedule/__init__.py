@@ -35,10 +35,8 @@ __all__ = ["Field", "Schedule", "SprtSchedule", "bot_seeds", "game_seeds", "sche
 def schedule_of(config: TournamentConfig) -> Schedule:
     """Make the schedule of a tournament, before its first game.
 
-    It may take some tenths of a second for hundreds of bots.
-
-    Raises:
-        ConfigError: no tournament can be made of the configuration.
+    It may take some tenths of a second for hundreds of bots. ConfigError if no tournament can be made of the
+    configuration.
     """
     schedule = _schedule(config, config.format)
     if schedule.total_games > MAX_GAMES:

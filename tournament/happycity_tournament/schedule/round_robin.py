@@ -105,10 +105,8 @@ class RoundRobinSchedule(FixedSchedule):
 def balanced_rounds(*, bots: int, seats: int) -> list[list[Block]]:
     """Return the tables of a balanced design, by rounds in which nobody sits at two tables.
 
-    Bots are numbers from 0. Every bot plays equally often, and every pair meets equally often.
-
-    Raises:
-        ConfigError: no design is known.
+    Bots are numbers from 0. Every bot plays equally often, and every pair meets equally often. ConfigError if
+    no design is known.
     """
     if seats == 2:
         return _circle(bots)
