@@ -1,7 +1,5 @@
 """The command `happycity invite`: an organiser lets a server make, list and revoke invitations."""
 
-# ruff: noqa: PLC0415 - help and usage errors do without what a command needs
-
 from __future__ import annotations
 
 import json

@@ -1,7 +1,5 @@
 """The commands about a server's bots: who is connected, and practice against them."""
 
-# ruff: noqa: PLC0415 - the help of a command must not wait for what only the command needs
-
 from __future__ import annotations
 
 import sys

@@ -104,7 +104,7 @@ def play_match(plan: GamePlan, *, no_clock: bool, as_json: bool) -> None:
             typer.echo(f"ask {bot} again with: happycity ask {folder} --bot {bot}")
     typer.echo(f"look at it with: happycity show {folder}")
     if is_terminal():
-        from happycity_terminal.viewer import GameViewer  # noqa: PLC0415 - not needed in a pipe
+        from happycity_terminal.viewer import GameViewer  # not needed in a pipe
 
         event_loop.run(GameViewer(playback).run())
 

@@ -146,7 +146,7 @@ def open_sources(addresses: Sequence[str | None], *, with_luck: bool = False) ->
         sources = [opened.enter_context(closing(_source(address))) for address in addresses]
         configs = (config for source in sources for config in configs_of(source.tournaments()).values())
         if with_luck or any(config.luck_evaluator for config in configs):  # of a sequential test
-            from happycity_tournament import luck_adjusted  # noqa: PLC0415 - it imports numpy
+            from happycity_tournament import luck_adjusted  # it imports numpy
 
             if with_luck:
                 opened.enter_context(luck_adjusted.refusing_large_luck())

@@ -1,7 +1,5 @@
 """`tournament games`: choose games, and list them."""
 
-# ruff: noqa: PLC0415 - help and usage errors do without what a command needs
-
 from __future__ import annotations
 
 import heapq

@@ -1,7 +1,5 @@
 """`tournament list`, `show`, `stop`, `disqualify` and `delete`: look at tournaments, and end them."""
 
-# ruff: noqa: PLC0415 - help and usage errors do without what a command needs
-
 from __future__ import annotations
 
 import os

@@ -1,7 +1,5 @@
 """`tournament run`, `sprt` and `resume`: play a tournament, show its progress, and print the result."""
 
-# ruff: noqa: PLC0415 - help and usage errors do without what a command needs
-
 from __future__ import annotations
 
 import secrets

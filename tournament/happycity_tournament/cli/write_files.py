@@ -1,7 +1,5 @@
 """`tournament export` and `tournament report`: write games, and what they say, to files."""
 
-# ruff: noqa: PLC0415 - help and usage errors do without what a command needs
-
 from __future__ import annotations
 
 from collections.abc import Iterator

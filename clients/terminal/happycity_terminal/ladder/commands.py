@@ -1,7 +1,5 @@
 """The commands of `happycity ladder`, which import what they need when they are called."""
 
-# ruff: noqa: PLC0415 - the help of a command must not wait for what only the command needs
-
 from __future__ import annotations
 
 from pathlib import Path
