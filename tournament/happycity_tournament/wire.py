@@ -58,12 +58,13 @@ _SPRT = ("blocks", "llr", "lower", "upper", "elo", "elo_low", "elo_high")
 
 def tournament_config_message(config: TournamentConfig, *, with_seed: bool = True) -> pb.TournamentConfig:
     """Write what a tournament consists of; its seed gives away the deals."""
+    seed = {"seed_name" if isinstance(config.seed, str) else "seed": config.seed} if with_seed else {}
     message = to_message(
         pb.TournamentConfig,
         config,
         *("bots", "concurrency", "anchor", "anchor_elo", "title", "begin_incomplete", "hosted_bots"),
         game=config_message(config.game),
-        **({_seed_field(config.seed): config.seed} if with_seed else {}),
+        **seed,
         time_control=time_control_message(config.time),
         failure_policy=failure_policy_message(config.policy),
     )
@@ -92,10 +93,6 @@ def tournament_config_of(message: pb.TournamentConfig, *, default_seed: int) -> 
         hosted_bots=dict(message.hosted_bots),
         **present_fields(message, "concurrency", "anchor_elo", "title", "begin_incomplete"),
     )
-
-
-def _seed_field(seed: Seed) -> str:
-    return "seed_name" if isinstance(seed, str) else "seed"
 
 
 def seed_of(message: pb.TournamentConfig) -> Seed | None:

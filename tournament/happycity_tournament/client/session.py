@@ -192,13 +192,10 @@ class ServerSession:
                 task.cancel()
         if last.state is TournamentState.STOPPED and not last.games and last.remarks:
             silent = [self.commands[bot].exit_summary() for bot in last.missing_bots if bot in self.commands]
-            raise BotsMissingError("; ".join([*last.remarks, *silent]), waited=self._waited(last))
+            assert last.config is not None
+            waited = self.connect_seconds or last.config.time.connect_seconds
+            raise BotsMissingError("; ".join([*last.remarks, *silent]), waited=waited)
         return replace(last, remarks=(*last.remarks, *self._restarted()))
-
-    def _waited(self, last: Snapshot) -> float:
-        """Return for how many seconds the bots were waited for."""
-        assert last.config is not None
-        return self.connect_seconds or last.config.time.connect_seconds
 
     def _restarted(self) -> Iterator[str]:
         """Yield a line for each process of bots that was started again."""
