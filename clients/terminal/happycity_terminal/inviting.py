@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any
@@ -57,10 +56,11 @@ def create_invitation(
 def list_invitations(*, as_json: AsJson = False, server: Server = None) -> None:
     """List the invitations that no guest has used, without their secrets."""
     from happycity.wire.json import message_json
+    from happycity_tournament.cli.json import write_json
 
     listed: pb.ListInvitationsResponse = _ask(server, "ListInvitations")
     if as_json:
-        typer.echo(json.dumps(list(map(message_json, listed.invitations)), indent=2))
+        write_json(list(map(message_json, listed.invitations)))
         return
     for one in listed.invitations:
         typer.echo(_described(one))
