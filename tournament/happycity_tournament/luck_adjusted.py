@@ -92,7 +92,11 @@ def recording_luck(game: FinishedGame, record: Record) -> tuple[FinishedGame, st
 
 
 def check_luck(record: Json) -> None:
-    """Refuse, by a RecordError, a record whose luck is malformed, or isn't of this version's evaluator."""
+    """Refuse a record whose luck isn't that of this version's evaluator.
+
+    Raises:
+        RecordError: it is another one, or malformed.
+    """
     if luck_in(record) != luck_of(record, Evaluator()):
         raise RecordError("luck: it is not what the evaluator says")
 

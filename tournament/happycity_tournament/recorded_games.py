@@ -31,7 +31,8 @@ _GAMES_AT_ONCE = 200
 def game_of_record(line: str, *, number: int) -> FinishedGame:
     """Read a game from its record, whose key `bots` names the bots by seat; the game is not replayed.
 
-    RecordError if the line is not a record, is malformed, or doesn't name the bots.
+    Raises:
+        RecordError: the line is not a record, is malformed, or doesn't name the bots.
     """
     return _game_of(loads(line), number=number)
 
@@ -79,7 +80,8 @@ def _game_of(record: Json, *, number: int) -> FinishedGame:
 def luck_in(record: Json) -> tuple[float, ...]:
     """Return the places that each seat won by chance as a record has them (key `luck`); () if it has none.
 
-    RecordError if they are malformed.
+    Raises:
+        RecordError: they are malformed.
     """
     if "luck" not in record:
         return ()
@@ -105,7 +107,11 @@ def in_parts(results: Iterable[Result]) -> Iterator[list[Result]]:
 
 
 def named_record(bots: Sequence[str], record: str) -> str:
-    """Return a record with its bots' names by seat, which a server's lacks; RecordError if it is not one."""
+    """Return a record with the bots' names by seat in it, which a server's record lacks.
+
+    Raises:
+        RecordError: it is not a record.
+    """
     content: Json = loads(record)
     if "bots" in content:
         return record
@@ -115,7 +121,8 @@ def named_record(bots: Sequence[str], record: str) -> str:
 def check_printable(bot: object) -> str:
     """Return a bot's name if it can be shown; names in files go to terminals and pages.
 
-    RecordError if it is not a text, is empty, or holds control characters.
+    Raises:
+        RecordError: it is not a text, is empty, or holds control characters.
     """
     if not isinstance(bot, str) or not bot or not bot.isprintable():
         raise RecordError(f"bots: {bot!a:.80} can't be shown as a name")
