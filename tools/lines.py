@@ -36,7 +36,7 @@ _PYTHON: Final = {
     r"tournament/": "tournament",
     r"ladder/": "ladder",
     r"(web|viewer)/": "web and viewer",
-    r"clients/(?!conformance/|examples/)": "clients without the SDK",
+    r"clients/(?!conformance/|(\w+/)?examples/)": "clients without the SDK",
     r"tests/": "tests without those of the SDK",
     r"(benchmarks|training|release|tools|docs)/|hatch_build": "tools",
 }

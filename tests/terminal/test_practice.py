@@ -18,7 +18,7 @@ from tests.server.server_process import server_process
 from happycity import Ending, Mode
 from happycity_client import Settings, play
 from happycity_runtime.transport import Access
-from happycity_terminal.practice_matches import PracticeGame, PracticeMatches, PracticePlan
+from happycity_terminal.practice import PracticeGame, PracticeMatches, PracticePlan
 from happycity_tournament.client.run_folder import RemoteServer
 from happycity_tournament.lineup import Lineup, bot_entries
 

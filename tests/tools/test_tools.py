@@ -2,6 +2,7 @@
 
 import pytest
 from tools.__main__ import listing, main, programs
+from tools.lines import area_of
 
 
 def test_every_program_says_what_it_does() -> None:
@@ -27,3 +28,10 @@ def test_help_needs_no_options(capsys: pytest.CaptureFixture[str]) -> None:
     """A program without options explains itself too, and does nothing."""
     main(["diagrams", "--help"])
     assert capsys.readouterr().out.startswith("Draw the diagrams")
+
+
+def test_lines_of_examples_are_not_counted() -> None:
+    counted = ("clients/envs/happycity_envs/vector.py", "clients/mcp/happycity_mcp/tools.py")
+    assert [area_of(path) for path in counted] == ["Python: clients without the SDK"] * 2
+    for path in ("clients/envs/examples/ppo.py", "clients/mcp/examples/scripted_agent.py"):
+        assert area_of(path) is None

@@ -291,11 +291,7 @@ class TournamentConfig:
 
     @classmethod
     def of(cls, stored: object) -> Self:
-        """Read what `json` wrote.
-
-        Raises:
-            ConfigError: this version can't read it.
-        """
+        """Read what `json` wrote; ConfigError if this version can't read it."""
         try:
             return adapter(cls).validate_python(stored)
         except ValidationError as error:
@@ -307,8 +303,7 @@ class TournamentConfig:
 def check_bots(bots: Sequence[str]) -> None:
     """Refuse names that the bots of a new tournament can't have.
 
-    Raises:
-        ConfigError: there are too many, one can't be taken, or two differ by capitals alone or not at all.
+    ConfigError if there are too many, one can't be taken, or two differ by capitals alone or not at all.
     """
     _check_stored_bots(bots)
     spelt: dict[str, str] = {}
@@ -346,8 +341,7 @@ def _check_seed(seed: Seed) -> None:
 def check_title(title: str, *, field: str = "title") -> None:
     """Refuse a title that is too long, or can't be shown in a line; `field` is the name of its key.
 
-    Raises:
-        ConfigError: it is so.
+    ConfigError if it is so.
     """
     if len(title) > MAX_LABEL:
         raise FieldError(field, f"it has {len(title)} characters, more than {MAX_LABEL}")

@@ -19,7 +19,6 @@ from happycity.wire.match import (
     ending_of,
     failure_policy_message,
     failure_policy_of,
-    incident_of,
     seconds_of,
     time_control_message,
     time_control_of,
@@ -36,7 +35,7 @@ from happycity_tournament.config import (
     TournamentState,
 )
 from happycity_tournament.games import BotProfile
-from happycity_tournament.play.snapshot import BotActivity, MatchIncident, Snapshot
+from happycity_tournament.play.snapshot import Snapshot
 from happycity_tournament.ratings.results import BotRating, Difference, Ratings
 from happycity_tournament.ratings.sprt import SprtState, Verdict
 from happycity_tournament.standings.standings import ForfeitCount, Standing
@@ -54,18 +53,18 @@ _STANDING = (
 )
 _FINAL_RATING = ("bot", "games", "pool", *_RANKS)
 _SPRT = ("blocks", "llr", "lower", "upper", "elo", "elo_low", "elo_high")
-_ACTIVITY = ("bot", "connected", "has_answered", "strikes", "games_waiting")
 """Fields that messages and our classes have by the same names."""
 
 
 def tournament_config_message(config: TournamentConfig, *, with_seed: bool = True) -> pb.TournamentConfig:
     """Write what a tournament consists of; its seed gives away the deals."""
+    seed = {"seed_name" if isinstance(config.seed, str) else "seed": config.seed} if with_seed else {}
     message = to_message(
         pb.TournamentConfig,
         config,
         *("bots", "concurrency", "anchor", "anchor_elo", "title", "begin_incomplete", "hosted_bots"),
         game=config_message(config.game),
-        **({_seed_field(config.seed): config.seed} if with_seed else {}),
+        **seed,
         time_control=time_control_message(config.time),
         failure_policy=failure_policy_message(config.policy),
     )
@@ -77,8 +76,7 @@ def tournament_config_message(config: TournamentConfig, *, with_seed: bool = Tru
 def tournament_config_of(message: pb.TournamentConfig, *, default_seed: int) -> TournamentConfig:
     """Read what a tournament consists of; `schedule_of` checks whether one can be made of it.
 
-    Raises:
-        ConfigError: a field is missing or out of its range.
+    ConfigError if a field is missing or out of its range.
     """
     chosen = _format_of(message)
     bots = tuple(message.bots)
@@ -95,10 +93,6 @@ def tournament_config_of(message: pb.TournamentConfig, *, default_seed: int) -> 
         hosted_bots=dict(message.hosted_bots),
         **present_fields(message, "concurrency", "anchor_elo", "title", "begin_incomplete"),
     )
-
-
-def _seed_field(seed: Seed) -> str:
-    return "seed_name" if isinstance(seed, str) else "seed"
 
 
 def seed_of(message: pb.TournamentConfig) -> Seed | None:
@@ -238,19 +232,9 @@ def snapshot_of(
         if sprt is None
         else SprtState(verdict=enum_field(sprt, "verdict", Verdict), **present_fields(sprt, *_SPRT)),
         final=None if final is None else ratings_of(final),
-        activity=tuple(map(_activity_of, activity)),
-        incidents=tuple(map(_match_incident_of, incidents)),
+        activity=tuple(activity),
+        incidents=tuple(incidents),
     )
-
-
-def _activity_of(message: pb.BotActivity) -> BotActivity:
-    since = unix_of(message.waiting_since) if message.HasField("waiting_since") else None
-    return BotActivity(waiting_since=since, **present_fields(message, *_ACTIVITY))
-
-
-def _match_incident_of(message: pb.MatchIncident) -> MatchIncident:
-    fields = present_fields(message, "match_id", "bot", "round")
-    return MatchIncident(time=unix_of(message.time), incident=incident_of(message.incident), **fields)
 
 
 def _standing_of(message: pb.Standing) -> Standing:

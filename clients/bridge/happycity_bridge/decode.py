@@ -31,8 +31,7 @@ class ProgramAnswer:
 def parse_answer(line: str) -> ProgramAnswer:
     """Read the text or the position of a move, bare or as `{"move": ...}` with `"id"` and `"metrics"`.
 
-    Raises:
-        AnswerError: the line is something else.
+    AnswerError if the line is something else.
     """
     value = _value(line)
     keys: dict[str, Any] = value if isinstance(value, dict) else {"move": value}
@@ -55,11 +54,7 @@ def parse_answer(line: str) -> ProgramAnswer:
 
 
 def chosen_move(answer: ProgramAnswer, moves: Sequence[Move]) -> Move:
-    """Return the move that an answer means.
-
-    Raises:
-        AnswerError: it is not among `moves`.
-    """
+    """Return the move that an answer means; AnswerError if it is not among `moves`."""
     if isinstance(answer.move, int):
         if 0 <= answer.move < len(moves):
             return moves[answer.move]

@@ -28,11 +28,7 @@ class ProgramPool:
         return f"{self._name}: match {start.match_id}, seat {start.seat}"
 
     def acquire(self, start: GameStarted) -> BridgedProgram:
-        """Return the program that plays a game.
-
-        Raises:
-            ProgramEndedError: it can't be started.
-        """
+        """Return the program that plays a game; ProgramEndedError if it can't be started."""
         if not self._share:
             return self._start(self.label(start))
         if self._shared is not None and self._shared.failure is not None:

@@ -58,8 +58,7 @@ class BridgedProgram:
     def start(cls, command: Sequence[str], label: str) -> BridgedProgram:
         """Start a program; `label` stands before the lines of its standard error in the log.
 
-        Raises:
-            ProgramEndedError: it can't be started.
+        ProgramEndedError if it can't be started.
         """
         pipe = subprocess.PIPE
         try:
@@ -73,8 +72,7 @@ class BridgedProgram:
     def ask(self, line: Line) -> asyncio.Future[ProgramAnswer]:
         """Write a decision, with an id; the future holds the answer, or why there is none.
 
-        Raises:
-            ProgramError: the program has failed before.
+        ProgramError if the program has failed before.
         """
         if self.failure is not None:
             raise self.failure

@@ -42,8 +42,7 @@ class AskedBot:
     async def choose(self, decision: play.Decision) -> tuple[Move, dict[str, float], float]:
         """Return the bot's move for a decision, the numbers that it sent, and the seconds that it took.
 
-        Raises:
-            BotFailedError: it gave no legal answer.
+        BotFailedError if it gave no legal answer.
         """
         began = perf_counter()
         await self._exchange(play.PlayResponse(decisions=[decision]))

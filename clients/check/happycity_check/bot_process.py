@@ -15,8 +15,7 @@ _numbers = itertools.count(1)
 class TrialProcess:
     """A bot that runs. Its output goes to files, so that it never waits for a reader.
 
-    Raises:
-        ChildError: it can't be started.
+    ChildError if it can't be started.
     """
 
     def __init__(self, command: Sequence[str], variables: Mapping[str, str], folder: Path) -> None:

@@ -18,11 +18,7 @@ _numbers = itertools.count(1)
 
 
 def new_ca() -> CA:
-    """Make a certificate authority.
-
-    Raises:
-        SkippedError: the library for it is not installed.
-    """
+    """Make a certificate authority; SkippedError if the library for it is not installed."""
     try:
         import trustme  # noqa: PLC0415 - only some extras bring it
     except ModuleNotFoundError:

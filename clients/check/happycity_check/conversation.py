@@ -84,8 +84,7 @@ class Conversation:
     async def exchange(self, response: play.PlayResponse, *, ping: bool = False) -> dict[int, int]:
         """Send a batch and wait for all that is open; return the chosen positions by match.
 
-        Raises:
-            UnexpectedError: an answer or pong doesn't come, is wrong, or was not asked for.
+        UnexpectedError if an answer or pong doesn't come, is wrong, or was not asked for.
         """
         began = perf_counter()
         await self.send(response, ping=ping)
@@ -96,8 +95,7 @@ class Conversation:
     async def receive_all(self) -> dict[int, int]:
         """Wait for all answers and pongs that are missing; return the chosen positions by match.
 
-        Raises:
-            UnexpectedError: one doesn't come, is wrong, or was not asked for.
+        UnexpectedError if one doesn't come, is wrong, or was not asked for.
         """
         keys = self._missing
         while missing := len(self._missing) + len(self._pings):
@@ -107,8 +105,7 @@ class Conversation:
     async def receive_resigns(self, match_id: int, count: int = 1) -> list[play.Resign]:
         """Wait until the bot has given up this many seats of a match; its decision is settled then.
 
-        Raises:
-            UnexpectedError: it doesn't, or does something else.
+        UnexpectedError if it doesn't, or does something else.
         """
         resigns = self._resigns[match_id] = []
         await self._receive_until(lambda: len(resigns) >= count, f"no resign in match {match_id}")

@@ -97,8 +97,7 @@ class Relay:
     async def listening(cls, listen: str, target: tuple[str, int]) -> AsyncIterator[Relay]:
         """Relay connections from `listen` (host:port, or unix:path) to `target`.
 
-        Raises:
-            ConfigError: the address can't be listened on.
+        ConfigError if the address can't be listened on.
         """
         relay = cls(target)
         host, _, port = listen.rpartition(":")

@@ -21,8 +21,7 @@ from happycity_runtime.event_loop import end_tasks
 def steps_named(names: Sequence[str], *, sdk: bool = False) -> tuple[CheckStep, ...]:
     """Return the steps of these names with all that they need, in order; all steps without a name.
 
-    Raises:
-        ConfigError: there is no such step, or it is for SDKs.
+    ConfigError if there is no such step, or it is for SDKs.
     """
     by_name = {step.name: step for step in STEPS if sdk or not step.sdk}
     missing = [*names] or [*by_name]

@@ -52,8 +52,7 @@ class BotStream:
     async def receive(self, timeout: float | None) -> Received | None:  # noqa: ASYNC109 - the user's own option
         """Return the next message; None if the bot's side of the stream has ended.
 
-        Raises:
-            TimeoutError: neither happened within the timeout, in seconds.
+        TimeoutError if neither happened within the timeout, in seconds.
         """
         # The stream itself is read by a task of its own: a read that is cancelled would end it.
         async with asyncio.timeout(timeout):
@@ -117,11 +116,7 @@ class ScriptedServer:
         self._streams: asyncio.Queue[BotStream] = asyncio.Queue()
 
     async def accept(self, timeout: float | None) -> BotStream:  # noqa: ASYNC109 - the user's own option
-        """Return the next stream that a bot opened.
-
-        Raises:
-            TimeoutError: none was opened within the timeout, in seconds.
-        """
+        """Return the next stream that a bot opened; TimeoutError if none was within `timeout` seconds."""
         async with asyncio.timeout(timeout):
             return await self._streams.get()
 
@@ -144,11 +139,7 @@ class ScriptedServer:
     async def listening(
         cls, listen: str = "127.0.0.1:0", *, credentials: grpc.ServerCredentials | None = None
     ) -> AsyncIterator[ScriptedServer]:
-        """Listen at `listen` (host:port; port 0 is any free one).
-
-        Raises:
-            ConfigError: the address can't be listened on.
-        """
+        """Listen at `listen` (host:port; port 0 is any free one); ConfigError if that is not possible."""
         server = grpc.aio.server(options=_OPTIONS)
         inside = "127.0.0.1:0"
         port = (

@@ -130,11 +130,7 @@ class TrialBot:
         return self._variables["HAPPYCITY_SERVER"].rpartition("//")[2]
 
     def require_process(self) -> None:
-        """Skip the step if the bot connects by itself.
-
-        Raises:
-            SkippedError: it does.
-        """
+        """Skip the step, by a SkippedError, if the bot connects by itself."""
         if not self.options.command:
             raise SkippedError("the bot is not a process of this check (--bot)")
 
@@ -149,8 +145,7 @@ class TrialBot:
     ) -> AsyncIterator[TrialBot]:
         """Give the same bot as another process, with other variables and a server of its own.
 
-        Raises:
-            SkippedError: the bot connects by itself.
+        SkippedError if the bot connects by itself.
         """
         self.require_process()
         async with self._others, ScriptedServer.listening(credentials=credentials) as server:
@@ -193,8 +188,7 @@ class TrialBot:
     def match_of_seats(self) -> ScriptedMatch:
         """Set up a match of five in which the bot has as many seats as it plays games at once, at most four.
 
-        Raises:
-            SkippedError: the bot plays one game at a time.
+        SkippedError if the bot plays one game at a time.
         """
         if self.games_at_once(2) < 2:
             raise SkippedError("the bot plays one game at a time (hello.max_games is 1)")
@@ -210,8 +204,7 @@ class TrialBot:
     async def await_hello(self) -> None:
         """Wait for the bot to connect and say hello; start it if it doesn't run.
 
-        Raises:
-            UnexpectedError: it doesn't connect, or says something else.
+        UnexpectedError if it doesn't connect, or says something else.
         """
         self.release_stream()
         if self.starts_bot and (self.process is None or self.process.child.status is not None):
@@ -309,11 +302,9 @@ class TrialBot:
     async def demand_end(self, *errors: str, status: int = 2, before_welcome: bool = False) -> None:
         """Wait for the end of the bot's process, which prints one of `errors` last, where * is any text.
 
-        Without `errors` it ends with status 0, and prints none. Text and status are demanded of an
-        SDK's scenario example; any other bot has to print something and to end with another status than 0.
-
-        Raises:
-            UnexpectedError: it doesn't end, or in another way.
+        Without `errors` it ends with status 0, and prints none. Text and status are demanded of an SDK's
+        scenario example; any other bot has to print something and to end with another status than 0.
+        UnexpectedError if it doesn't end, or in another way.
         """
         process = self.own_process()
         away = await self.stays_disconnected(START_SECONDS + self.options.timeout)

@@ -80,10 +80,8 @@ class Endpoint:
     async def ask(self, messages: Sequence[Message], moves: Sequence[str] | None) -> ModelReply:
         """Return the model's answer; `moves` are those that it may name, if its answer is bound to them.
 
-        An endpoint that is busy or fails for a moment is asked again until the caller gives up.
-
-        Raises:
-            ModelError: it refuses, can't answer, or the budget is spent.
+        An endpoint that is busy or fails for a moment is asked again until the caller gives up. ModelError if
+        it refuses, can't answer, or the budget is spent.
         """
         waits = doubling(FIRST_WAIT_SECONDS)
         while True:

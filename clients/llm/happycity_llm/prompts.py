@@ -41,9 +41,7 @@ class Prompts:
         """Read the templates; `folder` may have its own rules.txt, system.txt, turn.txt and retry.txt.
 
         With `blind` no text names the legal moves. `answer` says how to answer, without a full stop.
-
-        Raises:
-            ConfigError: the folder has no template, or one that can't be read or has an unknown field.
+        ConfigError if the folder has no template, or one that can't be read or has an unknown field.
         """
         if folder is not None and not any((folder / name).exists() for name in _FIELDS):
             raise ConfigError(f"--prompts: {folder} has none of {', '.join(_FIELDS)}")

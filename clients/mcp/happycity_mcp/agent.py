@@ -91,11 +91,7 @@ class Agent:
         return not self.calls and self.last_used < self._clock() - seconds
 
     async def connect(self) -> None:
-        """Connect to the arena.
-
-        Raises:
-            HappyCityError: it can't be reached, or refuses the bot.
-        """
+        """Connect to the arena; HappyCityError if it can't be reached, or refuses the bot."""
         games = play(
             lambda start: AgentBot(start, self.board), self.settings, on_connected=self._connected.set
         )
@@ -111,11 +107,7 @@ class Agent:
         await end_tasks(*filter(None, (self._practising, self._playing)))
 
     def check(self) -> None:
-        """Refuse to go on if the arena has ended the connection.
-
-        Raises:
-            AgentError: it has; the text says why.
-        """
+        """Refuse to go on if the arena has ended the connection, by an AgentError that says why."""
         if self.has_ended:
             raise AgentError(f"{self.name} is no longer connected: {self._end()}; call join to connect again")
 
@@ -132,8 +124,7 @@ class Agent:
     async def wait_for_news(self, seconds: float) -> None:
         """Wait until a decision is open or a game has ended, or the time is over.
 
-        Raises:
-            AgentError: the connection has ended, or practice can't go on.
+        AgentError if the connection has ended, or practice can't go on.
         """
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
@@ -147,8 +138,7 @@ class Agent:
     ) -> None:
         """Set practice matches up, which are played while the agent waits for its turns.
 
-        Raises:
-            AgentError: others go on already.
+        AgentError if others go on already.
         """
         if self._practising is not None:
             # The end of a game reaches the bot a moment before it reaches those who watch the match.

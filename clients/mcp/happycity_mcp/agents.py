@@ -78,11 +78,7 @@ class Agents:
 
     @contextmanager
     def using(self, key: str) -> Iterator[Agent]:
-        """Yield the agent with a key, and note that it is there.
-
-        Raises:
-            AgentError: there is none.
-        """
+        """Yield the agent with a key, and note that it is there; AgentError if there is none."""
         agent = self._agents.get(key)
         if agent is None and not self.is_shared and not key:
             agent = next(iter(self._agents.values()), None)

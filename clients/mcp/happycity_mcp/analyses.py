@@ -44,8 +44,7 @@ class BotAnalysis(BaseModel):
 async def analyse_games(source: str, game: int | None, bot: str, limit: int) -> BotAnalysis:
     """Analyse a game, or without one all games of a source.
 
-    Raises:
-        HappyCityError: the command refuses, in its own words, or is too slow.
+    HappyCityError if the command refuses, in its own words, or is too slow.
     """
     named = [f"--bot={bot}"] if bot else []
     places = [part for part in (source, "" if game is None else str(game)) if part]

@@ -51,10 +51,8 @@ class ConnectedBots(BaseModel):
 async def connected_bots(settings: Settings) -> list[LobbyBot]:
     """Return up to `MAX_BOTS` bots of the server, those of the house first.
 
-    What bots say of themselves is left out: a model must not read free text of strangers.
-
-    Raises:
-        HappyCityError: the server can't be reached or refuses.
+    What bots say of themselves is left out: a model must not read free text of strangers. HappyCityError if
+    the server can't be reached or refuses.
     """
     async with settings.access.channel(settings.target) as channel:
         request = bot_service_pb2.ListBotsRequest(page_size=MAX_BOTS)
@@ -62,10 +60,7 @@ async def connected_bots(settings: Settings) -> list[LobbyBot]:
         listed = (await _call(settings, stub.ListBots, request, timeout=CALL_SECONDS)).bots
     bots = [
         LobbyBot(
-            name=one_line(bot.name)[:LONGEST_NAME],
-            house=bot.house,
-            connected=bot.connected,
-            games=bot.games,
+            name=one_line(bot.name)[:LONGEST_NAME], house=bot.house, connected=bot.connected, games=bot.games
         )
         for bot in listed
     ]

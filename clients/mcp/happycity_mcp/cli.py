@@ -35,8 +35,7 @@ def mcp(
     trusted_proxy: Annotated[
         str,
         typer.Option(
-            metavar="NETWORKS",
-            help="Reverse proxies that say for whom they ask, CIDR, separated by commas.",
+            metavar="NETWORKS", help="Reverse proxies that say for whom they ask, CIDR, separated by commas."
         ),
     ] = "",
     name: Annotated[str | None, typer.Option(help="Name of the bot, if the agent gives none.")] = None,

@@ -62,11 +62,7 @@ class HttpSettings:
     """Networks of the reverse proxies that say for whom they ask, CIDR, separated by commas."""
 
     def check(self) -> None:
-        """Refuse what can't be listened on, or would be open to the world.
-
-        Raises:
-            ConfigError: it is.
-        """
+        """Refuse, by a ConfigError, what can't be listened on, or would be open to the world."""
         flag = "--http"
         try:
             split_host_port(self.address)
@@ -94,11 +90,7 @@ async def serve_stdio(settings_of: Callable[[str], Settings]) -> None:
 
 
 async def serve_http(settings_of: Callable[[str], Settings], http: HttpSettings) -> None:
-    """Serve agents over streamable HTTP until this is cancelled.
-
-    Raises:
-        ConfigError: the address can't be listened on.
-    """
+    """Serve agents over streamable HTTP until this is cancelled; ConfigError if it can't listen there."""
     async with serving_http(settings_of, http) as url:
         _log.info("MCP server: %s", url)
         await asyncio.Event().wait()
@@ -108,8 +100,7 @@ async def serve_http(settings_of: Callable[[str], Settings], http: HttpSettings)
 async def serving_http(settings_of: Callable[[str], Settings], http: HttpSettings) -> AsyncIterator[str]:
     """Serve agents over streamable HTTP while the context lasts; yield the URL.
 
-    Raises:
-        ConfigError: the address can't be listened on.
+    ConfigError if the address can't be listened on.
     """
     http.check()
     with _listener(http) as listener:

@@ -120,19 +120,9 @@ def ask(
 
 
 def asked_decisions(
-    game: FinishedGame,
-    record: Json,
-    run: Run | None,
-    *,
-    bot: str | None,
-    decision: int | None,
-    every: bool,
+    game: FinishedGame, record: Json, run: Run | None, *, bot: str | None, decision: int | None, every: bool
 ) -> AskedDecisions:
-    """Return what is asked of whom.
-
-    Raises:
-        ConfigError: the seat or the decision can't be used, or isn't clear.
-    """
+    """Return what is asked of whom; ConfigError if the seat or the decision can't be used, or isn't clear."""
     if every and decision is not None:
         raise ConfigError("--all: it asks the whole game; leave the decision out")
     playback = Playback.of_record(record, bots=game.bots, match_id=game.match_id)

@@ -27,8 +27,7 @@ _HOST = "me"  # what the form calls the seat of the person who sets a table up
 def play_in_browser(plan: GamePlan, address: str | None, *, is_seeded: bool, opens: bool) -> None:
     """Serve tables until Ctrl-C; open the browser at the form of the planned game if it `opens`.
 
-    Raises:
-        ConfigError: a flag has no effect in the browser, or the pages are not installed.
+    ConfigError if a flag has no effect in the browser, or the pages are not installed.
     """
     if address is not None:
         raise ConfigError("--web: starts a server of its own; to play on another one, open its pages")

@@ -1,7 +1,5 @@
 """The commands of this package, which import what they need when they are called."""
 
-# ruff: noqa: PLC0415 - the help of a command must not wait for what only the command needs
-
 from __future__ import annotations
 
 import secrets
@@ -203,8 +201,7 @@ def play(
         bool, typer.Option("--no-open", help="With --web, print the link, without opening a browser.")
     ] = False,
     watch: Annotated[
-        bool,
-        typer.Option("--watch", help="Let only bots play, and print each of their moves as it is made."),
+        bool, typer.Option("--watch", help="Let only bots play, and print each of their moves as it is made.")
     ] = False,
     no_clock: Annotated[
         bool, typer.Option("--no-clock", help="With --watch, play without clocks, for debugging.")

@@ -1,10 +1,7 @@
 """The command `happycity invite`: an organiser lets a server make, list and revoke invitations."""
 
-# ruff: noqa: PLC0415 - help and usage errors do without what a command needs
-
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,6 +12,7 @@ from happycity.text.words import plural
 from happycity_runtime.commands import AsJson, Commands, Server, duration, validity
 from happycity_runtime.guests import Link
 from happycity_runtime.tokens import MAX_INVITED
+from happycity_tournament.client.run_folder import RemoteServer
 
 if TYPE_CHECKING:
     from happycity.access.v1beta1 import access_service_pb2 as pb
@@ -46,12 +44,10 @@ def create_invitation(
 
     A link works once: send it by a private channel. The certificate that a guest has to trust is part of it.
     """
-    from happycity.access.v1beta1 import access_service_pb2 as pb
-    from happycity_runtime.calls import new_request_id
-
-    request = pb.CreateInvitationRequest(owner=owner, bots=bots, request_id=new_request_id())
-    request.lifetime.FromTimedelta(duration(expires))
-    made: pb.CreateInvitationResponse = _ask(server, "CreateInvitation", request)
+    lifetime = duration(expires)
+    made: pb.CreateInvitationResponse = _ask(
+        server, "CreateInvitation", owner=owner, bots=bots, lifetime=lifetime
+    )
     typer.echo(f"invitation {_described(made.invitation)}", err=True)
     typer.echo(str(replace(Link.parse(made.link), page=web)))
 
@@ -59,12 +55,12 @@ def create_invitation(
 @invite.command("list")
 def list_invitations(*, as_json: AsJson = False, server: Server = None) -> None:
     """List the invitations that no guest has used, without their secrets."""
-    from happycity.access.v1beta1 import access_service_pb2 as pb
     from happycity.wire.json import message_json
+    from happycity_tournament.cli.json import write_json
 
-    listed: pb.ListInvitationsResponse = _ask(server, "ListInvitations", pb.ListInvitationsRequest())
+    listed: pb.ListInvitationsResponse = _ask(server, "ListInvitations")
     if as_json:
-        typer.echo(json.dumps(list(map(message_json, listed.invitations)), indent=2))
+        write_json(list(map(message_json, listed.invitations)))
         return
     for one in listed.invitations:
         typer.echo(_described(one))
@@ -77,17 +73,16 @@ def revoke_one_invitation(
     server: Server = None,
 ) -> None:
     """Revoke an invitation that no guest has used."""
-    from happycity.access.v1beta1 import access_service_pb2 as pb
-
-    _ask(server, "RevokeInvitation", pb.RevokeInvitationRequest(id=invitation_id))
+    _ask(server, "RevokeInvitation", id=invitation_id)
     typer.echo(f"revoked: invitation {invitation_id}")
 
 
-def _ask(server: str | None, method: str, request: Any) -> Any:
+def _ask(server: str | None, method: str, **fields: object) -> Any:
     """Call a method of AccessService; the token is an organiser's."""
+    from happycity.access.v1beta1 import access_service_pb2 as pb
     from happycity_tournament.client.connection import call_server
-    from happycity_tournament.client.run_folder import RemoteServer
 
+    request = getattr(pb, f"{method}Request")(**fields)
     return call_server(RemoteServer.at(server), lambda at: at.call(getattr(at.guests, method), request))
 
 

@@ -1,7 +1,5 @@
 """The commands about a server's bots: who is connected, and practice against them."""
 
-# ruff: noqa: PLC0415 - the help of a command must not wait for what only the command needs
-
 from __future__ import annotations
 
 import sys
@@ -14,6 +12,8 @@ from happycity import ConfigError, Mode
 from happycity_runtime.commands import AsJson, Server
 from happycity_runtime.environment import SETTINGS_FILE, SETTINGS_VARIABLE
 from happycity_runtime.transport import DEFAULT_ADDRESS
+from happycity_tournament.client.run_folder import RemoteServer
+from happycity_tournament.lineup import Lineup, bot_entries
 
 
 def status(
@@ -30,8 +30,7 @@ def status(
         bool, typer.Option("--health", help="Ask only whether it serves, which needs no token.")
     ] = False,
     service: Annotated[
-        str,
-        typer.Option(help="Ask for one service by its full name, such as happycity.v1.PlayService."),
+        str, typer.Option(help="Ask for one service by its full name, such as happycity.v1.PlayService.")
     ] = "",
     server_name: Annotated[
         str,
@@ -152,10 +151,7 @@ def practice(
     It may also play against itself. Each deal is played in every rotation of the seats. `happycity status`
     lists the bots of the house. The token, in HAPPYCITY_TOKEN, is the bot's. Ctrl-C stops it.
     """
-    from happycity_terminal.practice import practise
-    from happycity_terminal.practice_matches import PracticePlan
-    from happycity_tournament.client.run_folder import RemoteServer
-    from happycity_tournament.lineup import Lineup, bot_entries
+    from happycity_terminal.practice import PracticePlan, practise
 
     if (bot is None) == (join is None):
         raise ConfigError(

@@ -49,7 +49,7 @@ def show(source: str | None, game: str | None, selection: Selection) -> None:
         printer.print_steps(len(playback.steps))
         printer.print_end()
         return
-    from happycity_terminal.viewer import GameViewer  # noqa: PLC0415 - not needed in a pipe
+    from happycity_terminal.viewer import GameViewer  # not needed in a pipe
 
     event_loop.run(GameViewer(playback, first=first - 1, seat=seat).run())
 
@@ -93,7 +93,7 @@ async def _follow(server: RemoteServer, match_id: int | None, selection: Selecti
 async def _view_live(
     playback: Playback, messages: AsyncIterator[pb.WatchMatchResponse], selection: Selection
 ) -> None:
-    from happycity_terminal.viewer import GameViewer  # noqa: PLC0415 - not needed in a pipe
+    from happycity_terminal.viewer import GameViewer  # not needed in a pipe
 
     add_to_playback(playback, await anext(messages))
     viewer = GameViewer(playback, seat=seat_of(playback, selection.seat))
@@ -118,11 +118,7 @@ async def _print_live(
 
 
 def seat_of(playback: Playback, text: str | None) -> int | None:
-    """Return the seat that a bot's name, or a number from 1, names.
-
-    Raises:
-        ConfigError: there is no such seat, or the bot has several.
-    """
+    """Return the seat of a bot's name, or of a number from 1; ConfigError if there is none, or several."""
     if text is None:
         return None
     seats = [seat for seat, bot in enumerate(playback.bots) if bot == text]

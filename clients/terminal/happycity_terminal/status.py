@@ -1,7 +1,5 @@
 """What `happycity status` does: say whether a server serves, and list its bots."""
 
-# ruff: noqa: PLC0415 - a probe that only asks for the health waits for nothing else
-
 from __future__ import annotations
 
 from collections.abc import Sequence

@@ -62,8 +62,7 @@ class GameViewer:
     async def run(self, following: Coroutine[Any, Any, None] | None = None) -> None:
         """Show the game until the person leaves; `following` adds to it meanwhile.
 
-        Raises:
-            HappyCityError: `following` failed.
+        HappyCityError if `following` failed.
         """
         if following is None:
             await self._application.run_async()

@@ -45,8 +45,7 @@ _LOOK_SECONDS = 0.05
 def table_of(entries: Sequence[BotEntry], seats: int | None) -> Lineup:
     """Return the bots of a table; in seats that are left, the reference bots sit again under other names.
 
-    Raises:
-        ConfigError: the bots don't fit, or can't be started.
+    ConfigError if the bots don't fit, or can't be started.
     """
     bots = list(entries)
     wanted = len(bots) if seats is None else seats
@@ -105,7 +104,7 @@ def play_match(plan: GamePlan, *, no_clock: bool, as_json: bool) -> None:
             typer.echo(f"ask {bot} again with: happycity ask {folder} --bot {bot}")
     typer.echo(f"look at it with: happycity show {folder}")
     if is_terminal():
-        from happycity_terminal.viewer import GameViewer  # noqa: PLC0415 - not needed in a pipe
+        from happycity_terminal.viewer import GameViewer  # not needed in a pipe
 
         event_loop.run(GameViewer(playback).run())
 

@@ -234,7 +234,7 @@ def _excesses(games: Sequence[tuple[Mapping[_Cell, LostPlaces], frozenset[str]]]
     of the games with it.
     """
     # It imports numpy, for which other commands would wait.
-    from happycity_tournament.ratings.estimate import holm  # noqa: PLC0415
+    from happycity_tournament.ratings.estimate import holm
 
     none = LostPlaces(0.0, 0.0)
     cells = sorted({cell for losses, _ in games for cell in losses} - {("game", "")})
@@ -267,9 +267,9 @@ def _compared(
     inside: Sequence[LostPlaces], outside: Sequence[LostPlaces]
 ) -> tuple[float, float, float] | None:
     """Return the shares inside and outside, and the p-value that the first is larger; None if not known."""
-    import numpy as np  # noqa: PLC0415 - as above
+    import numpy as np  # as above
 
-    from happycity_tournament.ratings.estimate import student_probabilities  # noqa: PLC0415
+    from happycity_tournament.ratings.estimate import student_probabilities
 
     shares, counted = list[float](), list[int]()
     residuals = [0.0] * len(inside)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from datetime import datetime
 from functools import partial
 
@@ -17,7 +16,7 @@ from happycity_server.access.gate import RateLimits
 from happycity_server.access.roles import Principal
 from happycity_server.errors import ApiError, Reason, invalid, too_many, within
 from happycity_server.hosting.hosting import PINNED, Hosting
-from happycity_tournament.hosted.submissions import HostedBot, Submission, hosted_bot
+from happycity_tournament.hosted.submissions import HostedBot, Submission
 
 UPLOAD_SECONDS = 300.0
 """How long a submission may take to come."""
@@ -144,7 +143,8 @@ class HostingService:
                 split_command(bot.command)
             except ChildError as error:
                 raise invalid("bot.command", f"{error}") from None
-        return replace(hosted_bot(bot), language=one_line(bot.language), image=one_line(bot.image))
+        language, image = one_line(bot.language), one_line(bot.image)
+        return HostedBot(name=bot.name, command=bot.command, language=language, image=image)
 
     def _message(self, submission: Submission, *, with_log: bool = False) -> pb.Submission:
         """Write a submission with what it has used, and with the end of its log if that is wanted."""

@@ -11,11 +11,13 @@ from tests.tournament.conftest import Run
 from tests.tournament.leagues import League
 
 from happycity import BotInfo, Incident, IncidentKind
+from happycity.tournament.v1beta1.tournament_service_pb2 import BotActivity, MatchIncident
+from happycity.wire.match import incident_message
+from happycity.wire.moments import timestamp
 from happycity_tournament.cli import display
 from happycity_tournament.cli.display import INCIDENTS_SHOWN, Display
 from happycity_tournament.config import TournamentState
 from happycity_tournament.games import BotProfile
-from happycity_tournament.play.snapshot import BotActivity, MatchIncident
 from happycity_tournament.ratings.statistics import MAX_METRICS, Moments, count_metrics
 from happycity_tournament.storage.store import Store
 
@@ -97,7 +99,7 @@ def test_events_are_lines_of_their_own(update: Callable[..., str]) -> None:
 
 def doing(bot: str, *, since: float | None = None, games: int = 1, **fields: bool) -> BotActivity:
     known = {"connected": True, "has_answered": True, **fields}
-    return BotActivity(bot=bot, strikes=0, waiting_since=since, games_waiting=games, **known)
+    return BotActivity(bot=bot, waiting_since=timestamp(since), games_waiting=games, **known)
 
 
 def test_a_bot_that_is_waited_for_is_named(update: Callable[..., str], screen: Screen) -> None:
@@ -122,7 +124,9 @@ def wrong(
     *bots: str, kind: IncidentKind = IncidentKind.TIMEOUT, text: str = "no answer within 10 s", first: int = 7
 ) -> tuple[MatchIncident, ...]:
     return tuple(
-        MatchIncident(match_id=number, bot=bot, time=0.0, round=2, incident=Incident(13, 0, kind, text))
+        MatchIncident(
+            match_id=number, bot=bot, round=2, incident=incident_message(Incident(13, 0, kind, text))
+        )
         for number, bot in enumerate(bots, start=first)
     )
 
@@ -157,7 +161,7 @@ def test_of_many_bots_few_are_named(update: Callable[..., str], screen: Screen) 
 
 def test_a_forfeit_before_the_first_decision_has_only_its_game(update: Callable[..., str]) -> None:
     absent = Incident(0, 1, IncidentKind.FORFEIT, "the seat is forfeited: absent")
-    entry = MatchIncident(match_id=3, bot="bob", time=0.0, round=0, incident=absent)
+    entry = MatchIncident(match_id=3, bot="bob", incident=incident_message(absent))
     assert "bob: the seat is forfeited: absent (game 3)" in update(incidents=(entry,))
 
 

@@ -146,7 +146,7 @@ def open_sources(addresses: Sequence[str | None], *, with_luck: bool = False) ->
         sources = [opened.enter_context(closing(_source(address))) for address in addresses]
         configs = (config for source in sources for config in configs_of(source.tournaments()).values())
         if with_luck or any(config.luck_evaluator for config in configs):  # of a sequential test
-            from happycity_tournament import luck_adjusted  # noqa: PLC0415 - it imports numpy
+            from happycity_tournament import luck_adjusted  # it imports numpy
 
             if with_luck:
                 opened.enter_context(luck_adjusted.refusing_large_luck())
@@ -202,7 +202,7 @@ def find_run(address: str | None) -> Run | None:
     if not is_run(Path(text)) if text else os.environ.get(SERVER_VARIABLE):
         return None
     run = _load_run(Path(text) if text else latest_run())
-    return replace(run, tournament_id=number or run.tournament_id)
+    return run.model_copy(update={"tournament_id": number or run.tournament_id})
 
 
 def server_playing(address: str | None) -> RemoteServer:
@@ -265,7 +265,7 @@ def _load_run(folder: Path) -> Run:
         cert=present.cert or saved.cert,
         key=present.key or saved.key,
     )
-    return replace(run, venue=replace(run.venue, access=access))
+    return run.model_copy(update={"venue": replace(run.venue, access=access)})
 
 
 def _ids(location: Location) -> list[int]:

@@ -1,7 +1,5 @@
 """`happycity benchmark`: measure a bot by a protocol, and verify such results."""
 
-# ruff: noqa: PLC0415 - help and usage errors do without what a command needs
-
 from __future__ import annotations
 
 import json

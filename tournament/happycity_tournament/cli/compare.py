@@ -1,7 +1,5 @@
 """`tournament compare`: say what a change of a bot gained, by games on the same deals."""
 
-# ruff: noqa: PLC0415 - help and usage errors do without what a command needs
-
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence

@@ -18,6 +18,8 @@ from rich.text import Text
 from happycity import IncidentKind
 from happycity.rules.deals import MIN_PLAYERS
 from happycity.text.words import plural
+from happycity.wire.match import incident_of
+from happycity.wire.moments import unix_of
 from happycity_runtime.commands import is_quiet
 from happycity_tournament.cli.console import (
     disqualified_lines,
@@ -29,7 +31,7 @@ from happycity_tournament.cli.console import (
 from happycity_tournament.cli.tables import print_lines
 from happycity_tournament.client.session import ProgressView
 from happycity_tournament.config import DECISIONS_OF_A_SEAT, TournamentState
-from happycity_tournament.play.snapshot import BotActivity, Snapshot
+from happycity_tournament.play.snapshot import Snapshot
 from happycity_tournament.standings.digest import digests
 
 BAR_WIDTH = 24
@@ -72,9 +74,7 @@ class Display(ExitStack, ProgressView):
         self._started = math.inf
         """When the games began; infinite before that, and once there was a line with an estimate."""
         self._bar = Progress(
-            BarColumn(BAR_WIDTH),
-            TextColumn("{task.description}", markup=False),
-            console=self._console,
+            BarColumn(BAR_WIDTH), TextColumn("{task.description}", markup=False), console=self._console
         )
         self._decisions: deque[tuple[float, int]] = deque()  # how many there were when, of the last seconds
         self._games = self._bar.add_task("", total=None)
@@ -197,10 +197,12 @@ class _Incidents:
         for entry in snapshot.incidents:
             if entry.bot in snapshot.disqualified:
                 continue
-            counts = self._counts.setdefault(entry.bot, Counter())
-            counts[entry.incident.kind] += 1
-            if counts[entry.incident.kind] == 1 and self._may_show(entry.bot, now):
-                yield f"{entry.bot}: {entry.incident.text} ({entry.place})"
+            counts, incident = self._counts.setdefault(entry.bot, Counter()), incident_of(entry.incident)
+            counts[incident.kind] += 1
+            if counts[incident.kind] == 1 and self._may_show(entry.bot, now):
+                decision = incident.decision_id
+                where = f", round {entry.round}, decision {decision}" if decision else ""
+                yield f"{entry.bot}: {incident.text} (game {entry.match_id}{where})"
         for bot, counts in self._counts.items():
             then, shown = self._shown.get(bot, (now - LINE_SECONDS, 0))
             # The counts double from line to line, so that a long run has few of them.
@@ -226,12 +228,9 @@ def waiting_lines(snapshot: Snapshot, now: float) -> Iterator[str]:
     """Yield a line for each bot that has been waited for long, the longest first; `now` is in Unix time."""
     if snapshot.state.over:
         return
-    waiting: list[tuple[float, BotActivity]] = [
-        (now - entry.waiting_since, entry)
-        for entry in snapshot.activity
-        if entry.waiting_since is not None and now - entry.waiting_since >= WAITING_SECONDS
-    ]
-    waiting.sort(key=lambda pair: -pair[0])
+    known = (entry for entry in snapshot.activity if entry.HasField("waiting_since"))
+    waiting = [(now - unix_of(entry.waiting_since), entry) for entry in known]
+    waiting = sorted((pair for pair in waiting if pair[0] >= WAITING_SECONDS), key=lambda pair: -pair[0])
     for seconds, entry in waiting[:BOTS_SHOWN]:
         line = f"waiting for {entry.bot} for {_duration(seconds)} in {plural(entry.games_waiting, 'game')}"
         if not entry.connected:

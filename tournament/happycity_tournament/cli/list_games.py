@@ -1,7 +1,5 @@
 """`tournament games`: choose games, and list them."""
 
-# ruff: noqa: PLC0415 - help and usage errors do without what a command needs
-
 from __future__ import annotations
 
 import heapq
@@ -35,11 +33,7 @@ _LEAST_NAME = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GameFilter:
-    """Which games of a source are listed, and in which order.
-
-    Raises:
-        ConfigError: a choice lacks the bot that it is about.
-    """
+    """Which games of a source are listed, and in which order; ConfigError if a choice lacks its bot."""
 
     bot: str | None = None
     """Only games of this bot, which `lost`, `forfeits` and `worst` are about."""
@@ -63,8 +57,7 @@ class GameFilter:
     def of(self, source: Source) -> tuple[list[FinishedGame], bool]:
         """Return the chosen games of a source, and whether the limit left some out.
 
-        Raises:
-            ConfigError: the bot plays in no game of the source.
+        ConfigError if the bot plays in no game of the source.
         """
         games = filter(self._includes, source.newest_games(bot=self.bot))
         limit = (GAMES_LISTED if self.limit is None else self.limit) or None

@@ -1,7 +1,5 @@
 """`tournament list`, `show`, `stop`, `disqualify` and `delete`: look at tournaments, and end them."""
 
-# ruff: noqa: PLC0415 - help and usage errors do without what a command needs
-
 from __future__ import annotations
 
 import os
@@ -12,9 +10,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from happycity.errors import HappyCityError
+from happycity.text.words import plural
 from happycity_runtime.commands import AsJson, remark
 from happycity_runtime.environment import SERVER_VARIABLE
 from happycity_tournament.cli.options import Address
+from happycity_tournament.client.run_folder import RemoteServer, Run, run_folders
+from happycity_tournament.config import STOP_SECONDS, TournamentState
 
 if TYPE_CHECKING:
     from happycity.records.record import Json
@@ -55,11 +57,7 @@ def list_tournaments(
         Console().print(tournaments_table(snapshots) if snapshots else "no tournaments")
 
 
-def show_tournament(
-    address: Address = None,
-    *,
-    as_json: AsJson = False,
-) -> None:
+def show_tournament(address: Address = None, *, as_json: AsJson = False) -> None:
     """Show a tournament with its ratings.
 
     The output has its settings, its progress, and the final ratings by the games so far.
@@ -70,7 +68,6 @@ def show_tournament(
     from happycity_tournament.cli.console import print_facts, print_result
     from happycity_tournament.cli.json import result_json, write_json
     from happycity_tournament.client.connection import call_server
-    from happycity_tournament.client.run_folder import RemoteServer
     from happycity_tournament.play.snapshot import load_snapshot
     from happycity_tournament.storage.store import Store
 
@@ -96,8 +93,6 @@ def stop(address: Address = None, *, as_json: AsJson = False) -> None:
     """
     from happycity_tournament.cli.addresses import find_tournament
     from happycity_tournament.client.connection import call_server
-    from happycity_tournament.client.run_folder import RemoteServer
-    from happycity_tournament.config import STOP_SECONDS, TournamentState
     from happycity_tournament.play.progress import UNFINISHED
     from happycity_tournament.play.snapshot import stored_snapshot
 
@@ -128,7 +123,6 @@ def disqualify(
     """
     from happycity_tournament.cli.addresses import find_tournament
     from happycity_tournament.client.connection import call_server
-    from happycity_tournament.client.run_folder import RemoteServer
     from happycity_tournament.play.progress import disqualify_stored
     from happycity_tournament.play.snapshot import stored_snapshot
 
@@ -156,10 +150,8 @@ def delete(
     The tournament must be stopped or finished. If it is named by its run's folder, the files that the run
     made are deleted as well.
     """
-    from happycity.text.words import plural
     from happycity_tournament.cli.addresses import find_tournament
     from happycity_tournament.client.connection import call_server
-    from happycity_tournament.client.run_folder import RemoteServer
     from happycity_tournament.play.snapshot import stored_snapshot
 
     found = find_tournament(address, only=True)
@@ -210,7 +202,6 @@ def _print_listed(snapshot: Snapshot, *, as_json: bool) -> None:
 def _snapshots(location: Location) -> list[Snapshot]:
     """Return all tournaments of a store or server without their standings, newest first."""
     from happycity_tournament.client.connection import call_server
-    from happycity_tournament.client.run_folder import RemoteServer
     from happycity_tournament.play.snapshot import listed
     from happycity_tournament.storage.store import Store
 
@@ -224,7 +215,6 @@ def _snapshots(location: Location) -> list[Snapshot]:
 
 
 def _list_runs(*, as_json: bool) -> None:
-    from happycity_tournament.client.run_folder import run_folders
 
     folders = run_folders()
     if not folders and not as_json:
@@ -244,8 +234,6 @@ def _list_runs(*, as_json: bool) -> None:
 
 def _run(folder: Path) -> tuple[Snapshot | str, Sequence[str]]:
     """Return the tournament of a run, or a text if its store can't be read here, and the run's bots."""
-    from happycity.errors import HappyCityError
-    from happycity_tournament.client.run_folder import RemoteServer, Run
     from happycity_tournament.play.snapshot import stored_snapshot
     from happycity_tournament.storage.store import Store
 

@@ -1,7 +1,5 @@
 """`tournament commit`, `publish` and `verify`: results that anybody can recompute."""
 
-# ruff: noqa: PLC0415 - help and usage errors do without what a command needs
-
 from __future__ import annotations
 
 import os

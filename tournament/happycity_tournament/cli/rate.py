@@ -1,7 +1,5 @@
 """`tournament rate`: rate bots by all games of some sources."""
 
-# ruff: noqa: PLC0415 - help and usage errors do without what a command needs
-
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence

@@ -1,29 +1,32 @@
 """`tournament run`, `sprt` and `resume`: play a tournament, show its progress, and print the result."""
 
-# ruff: noqa: PLC0415 - help and usage errors do without what a command needs
-
 from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from happycity.errors import fields_named
+from happycity.errors import ConfigError, fields_named
 from happycity.match import DEFAULT_LINEUP, LONGEST_SECONDS
 from happycity_runtime.commands import AsJson, remark
-from happycity_runtime.settings import flags_of, setting_place
+from happycity_runtime.settings import flags_of, load, setting_place
 from happycity_tournament.cli.options import BASICS, Address
-from happycity_tournament.cli.settings import FILE_ONLY, RunSettings, SprtSettings
-
-if TYPE_CHECKING:
-    from happycity_tournament.cli.settings import PlaySettings
-    from happycity_tournament.client.run_folder import ServerChoice
-    from happycity_tournament.config import TournamentConfig
-    from happycity_tournament.lineup import BotEntry
+from happycity_tournament.cli.settings import (
+    FILE_ONLY,
+    FLAGS,
+    PlaySettings,
+    RunSettings,
+    SprtSettings,
+    example,
+)
+from happycity_tournament.client import run_folder
+from happycity_tournament.client.run_folder import OwnServer, RemoteServer
+from happycity_tournament.config import TournamentConfig
+from happycity_tournament.lineup import BotEntry, Lineup, bot_entries, bot_entry
 
 File = Annotated[
     Path | None,
@@ -80,11 +83,6 @@ def run(
     ends. The store and the output of server and bots are in a new folder under runs/. Ctrl-C stops it in a
     few seconds; `tournament resume` continues it.
     """
-    from happycity.errors import ConfigError
-    from happycity_runtime.settings import load
-    from happycity_tournament.cli.settings import example
-    from happycity_tournament.lineup import bot_entries
-
     if write_example:
         typer.echo(example(), nl=False)
         return
@@ -117,9 +115,6 @@ def sprt(*, file: File = None, as_json: AsJson = False, **flags: object) -> None
     candidate is elo0 stronger, and H1, it is elo1 stronger. The exit status is 3 without a decision after
     the maximum number of blocks.
     """
-    from happycity_runtime.settings import load
-    from happycity_tournament.lineup import bot_entry
-
     settings = load(SprtSettings, flags, file=file)
     with fields_named(_places(flags, file)):
         bots = bot_entry("--candidate", settings.candidate), bot_entry("--base", settings.base)
@@ -128,8 +123,6 @@ def sprt(*, file: File = None, as_json: AsJson = False, **flags: object) -> None
 
 def _places(flags: Mapping[str, object], file: Path | None, *, bots: str = "") -> Callable[[str], str]:
     """Return what names where a setting was given; `bots` are the flags that name bots."""
-    from happycity_tournament.cli.settings import FLAGS
-
     place = setting_place(flags, file=file)
 
     def named(key: str) -> str:
@@ -146,24 +139,15 @@ def play(
     config: TournamentConfig, bots: tuple[BotEntry, ...], settings: PlaySettings, *, as_json: bool
 ) -> None:
     """Play a new tournament; what can be checked is checked before it is started."""
-    from happycity.errors import ConfigError
     from happycity_tournament.cli.session_view import SessionView
     from happycity_tournament.client.connection import call_server
-    from happycity_tournament.client.run_folder import (
-        OwnServer,
-        RemoteServer,
-        discarded_unless_begun,
-        new_folder,
-        own_store,
-    )
     from happycity_tournament.client.session import default_workers, play_new
-    from happycity_tournament.lineup import Lineup
     from happycity_tournament.proof.commitment import Commitment, programs_of
     from happycity_tournament.schedule import schedule_of
 
     lineup = Lineup(bots=bots, processes=settings.processes, restarts=settings.restarts)
     lineup.check()
-    venue: ServerChoice | None = None
+    venue: run_folder.ServerChoice | None = None
     if settings.server_to_use:
         venue = server = RemoteServer.at(settings.server)  # without a flag, that of the environment
         if lineup.hosted:
@@ -175,8 +159,8 @@ def play(
     commitment = Commitment.to(config, salt=salt, beacon=settings.beacon, programs=programs_of(lineup))
     config = commitment.deals
     schedule = schedule_of(config)
-    folder = new_folder()
-    with discarded_unless_begun(folder):
+    folder = run_folder.new_folder()
+    with run_folder.discarded_unless_begun(folder):
         commitment.save(folder)
         if settings.salt is not None:
             remark(f"commitment {commitment.hash}")
@@ -185,7 +169,9 @@ def play(
             if workers is None:
                 games = schedule.total_games
                 workers = 0 if settings.ray else default_workers(lineup, games, config.concurrency)
-            venue = OwnServer(store=settings.store or own_store(folder), workers=workers, ray=settings.ray)
+            venue = OwnServer(
+                store=settings.store or run_folder.own_store(folder), workers=workers, ray=settings.ray
+            )
         session_view = SessionView(
             venue,
             str(folder),
@@ -207,9 +193,7 @@ def resume(
     connect_seconds: Annotated[
         float | None,
         typer.Option(
-            min=0.001,
-            max=LONGEST_SECONDS,
-            help="Seconds to wait for the bots.  [default: as the run says]",
+            min=0.001, max=LONGEST_SECONDS, help="Seconds to wait for the bots.  [default: as the run says]"
         ),
     ] = None,
     as_json: AsJson = False,
@@ -219,14 +203,10 @@ def resume(
     Only the missing games are played. The folder of a run says which server and bots to start; on a running
     server the bots have to connect by themselves.
     """
-    from happycity.errors import ConfigError
-
     # A new run needs no database in this process.
     from happycity_tournament.cli.addresses import find_run, find_tournament, location_at
     from happycity_tournament.cli.session_view import SessionView
-    from happycity_tournament.client.run_folder import OwnServer, RemoteServer, Run
     from happycity_tournament.client.session import resume_run
-    from happycity_tournament.lineup import Lineup
     from happycity_tournament.storage.store import Store
 
     run = find_run(address)
@@ -246,7 +226,7 @@ def resume(
     server = found.at
     if not isinstance(server, RemoteServer):
         raise ConfigError(f"{found.address}: name the folder of its run, which says what bots to start")
-    others = Run(
+    others = run_folder.Run(
         folder=Path(), tournament_id=found.tournament_id, created_at=0.0, venue=server, lineup=Lineup()
     )
     SessionView(server, found.address, as_json=as_json).play(

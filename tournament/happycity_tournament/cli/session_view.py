@@ -129,8 +129,8 @@ class SessionView:
             return f"{text} before the first game: nothing is left to continue"
         if isinstance(self.venue, OwnServer):
             # Imported here, as few runs end early, and SQLAlchemy takes a tenth of a second.
-            from happycity_tournament.storage.errors import StoreError  # noqa: PLC0415
-            from happycity_tournament.storage.store import Store  # noqa: PLC0415
+            from happycity_tournament.storage.errors import StoreError
+            from happycity_tournament.storage.store import Store
 
             try:
                 Store.existing(self.venue.store).close()

@@ -348,7 +348,7 @@ class SprtSettings(PlaySettings, SprtTestSettings):
         numbers = self.model_dump(include={"elo0", "elo1", "alpha", "beta", "max_blocks"})
         evaluator = ""
         if self.luck_adjusted:
-            from happycity_evaluation.evaluator import Evaluator  # noqa: PLC0415 - it imports numpy
+            from happycity_evaluation.evaluator import Evaluator  # it imports numpy
 
             evaluator = Evaluator().digest
         test = SprtTest(candidate=candidate.name, base=base.name, **numbers, luck_evaluator=evaluator)

@@ -1,7 +1,5 @@
 """`tournament export` and `tournament report`: write games, and what they say, to files."""
 
-# ruff: noqa: PLC0415 - help and usage errors do without what a command needs
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -11,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from happycity.text.words import plural
 from happycity_runtime.commands import check_output, remark, until_output_closes
 from happycity_tournament.cli.options import Source as Games
 from happycity_tournament.cli.options import TakeOffLuck
@@ -34,7 +33,6 @@ def export(
 
     A table (csv, jsonl) has a row for each seat of each game.
     """
-    from happycity.text.words import plural
     from happycity_tournament.cli.addresses import open_sources, reading_games, refuse_overwriting
     from happycity_tournament.report.export import export_games
 
@@ -58,7 +56,6 @@ def report(
 
     The report is about one tournament, or about all games of a source without tournaments.
     """
-    from happycity.text.words import plural
     from happycity_tournament.cli.addresses import find_run, reading_games, refuse_overwriting
     from happycity_tournament.report.report import write_report
 

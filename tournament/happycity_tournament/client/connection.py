@@ -314,8 +314,7 @@ async def check_names_are_free(
 ) -> None:
     """Refuse to start bots whose names are those of connected ones, which would be thrown out.
 
-    Raises:
-        ConfigError: a program is connected under one of the names; `flag` is what names the bots.
+    ConfigError if a program is connected under one of the names; `flag` is what names the bots.
     """
     for bot in await connection.bots() if names else ():
         if bot.connected and bot.name in names:

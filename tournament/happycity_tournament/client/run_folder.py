@@ -16,7 +16,7 @@ from itertools import count
 from pathlib import Path
 from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
 
 from happycity.errors import ConfigError, HappyCityError
 from happycity_runtime.environment import SERVER_VARIABLE
@@ -68,10 +68,8 @@ class RemoteServer:
     def at(cls, address: str | None, *, setting: str = "--server", bot: str = "") -> Self:
         """Return the server with an address, by default that of HAPPYCITY_SERVER, else the usual one here.
 
-        The token is the environment's: that of `bot`, which it may have among others.
-
-        Raises:
-            ConfigError: the address can't be one; `setting` is what names it.
+        The token is the environment's: that of `bot`, which it may have among others. ConfigError if the
+        address can't be one; `setting` is what names it.
         """
         text = address
         if not text:
@@ -108,68 +106,45 @@ ServerChoice = OwnServer | RemoteServer
 """Where a tournament is played."""
 
 
-class _Content(BaseModel):
-    """The file of a run; neither a token nor a password is in it."""
+class Run(BaseModel):
+    """A tournament, with all that is needed to continue it; its file has neither a token nor a password."""
 
-    model_config = ConfigDict(extra="forbid", defer_build=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     format: Literal["happycity-run/1"] = "happycity-run/1"
-    tournament: int
-    created_at: float
-    venue: OwnServer | RemoteServer
-    """A store in the run's folder is "", so that the folder may be moved."""
-    lineup: Lineup
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
-    """A tournament, with all that is needed to continue it."""
-
-    folder: Path
+    folder: Path = Field(default=Path(), exclude=True)
     """Where its file and the output of its processes are."""
-    tournament_id: int
+    tournament_id: int = Field(
+        validation_alias=AliasChoices("tournament", "tournament_id"), serialization_alias="tournament"
+    )
     created_at: float
     """Unix time of the tournament's creation, as its store has it."""
-    venue: ServerChoice
+    venue: OwnServer | RemoteServer
+    """In the file, a store in the run's folder is "", so that the folder may be moved."""
     lineup: Lineup
 
     @classmethod
     def load(cls, folder: Path) -> Self:
-        """Read a run from its folder.
-
-        Raises:
-            ConfigError: it is not the folder of a run, or its file can't be read.
-        """
+        """Read a run from its folder; ConfigError if that is not one, or its file can't be read."""
         path = folder / RUN_FILE
         try:
-            content = _Content.model_validate_json(path.read_bytes())
+            run = cls.model_validate_json(path.read_bytes())
         except (FileNotFoundError, NotADirectoryError):
             raise ConfigError(f"{folder} is not the folder of a run: there is no {path}") from None
         except ValidationError as error:
             problem = error.errors()[0]
             where = "".join(f"{part}: " for part in problem["loc"])
             raise ConfigError(f"{path} can't be read as a run: {where}{problem['msg']}") from None
-        venue = content.venue
+        venue = run.venue
         if isinstance(venue, OwnServer):
             venue = replace(venue, store=venue.store or own_store(folder))
-        return cls(
-            folder=folder,
-            tournament_id=content.tournament,
-            created_at=content.created_at,
-            venue=venue,
-            lineup=content.lineup,
-        )
+        return run.model_copy(update={"folder": folder, "venue": venue})
 
     def save(self) -> None:
         """Write the file of the run; a kill leaves the whole file or none."""
-        content = _Content(
-            tournament=self.tournament_id,
-            created_at=self.created_at,
-            venue=self._saved_venue(),
-            lineup=self.lineup,
-        )
+        content = self.model_copy(update={"venue": self._saved_venue()})
         with replacing(self.folder / RUN_FILE) as partial:
-            partial.write_text(content.model_dump_json(indent=2) + "\n", encoding="utf-8")
+            partial.write_text(content.model_dump_json(indent=2, by_alias=True) + "\n", encoding="utf-8")
 
     def _saved_venue(self) -> ServerChoice:
         """Return where the run is played as it holds from anywhere, without secrets."""

@@ -24,12 +24,7 @@ from happycity_runtime.files import private_files
 from happycity_runtime.installation import missing_packages
 from happycity_runtime.tokens import Role
 from happycity_runtime.transport import Access
-from happycity_tournament.client.connection import (
-    Connection,
-    UnavailableError,
-    check_names_are_free,
-    connect,
-)
+from happycity_tournament.client.connection import Connection, UnavailableError, check_names_are_free, connect
 from happycity_tournament.client.processes import (
     BotProgram,
     ProcessError,
@@ -143,8 +138,7 @@ class ServerSession:
     async def start_bots(self, lineup: Lineup, folder: Path, view: ProgressView) -> None:
         """Start the bots of a lineup, and show how the others connect.
 
-        Raises:
-            ConfigError: a program is connected already under the name of a bot that would be started.
+        ConfigError if a program is connected already under the name of a bot that would be started.
         """
         self.restarts = lineup.restarts
         if self.shared:
@@ -198,13 +192,10 @@ class ServerSession:
                 task.cancel()
         if last.state is TournamentState.STOPPED and not last.games and last.remarks:
             silent = [self.commands[bot].exit_summary() for bot in last.missing_bots if bot in self.commands]
-            raise BotsMissingError("; ".join([*last.remarks, *silent]), waited=self._waited(last))
+            assert last.config is not None
+            waited = self.connect_seconds or last.config.time.connect_seconds
+            raise BotsMissingError("; ".join([*last.remarks, *silent]), waited=waited)
         return replace(last, remarks=(*last.remarks, *self._restarted()))
-
-    def _waited(self, last: Snapshot) -> float:
-        """Return for how many seconds the bots were waited for."""
-        assert last.config is not None
-        return self.connect_seconds or last.config.time.connect_seconds
 
     def _restarted(self) -> Iterator[str]:
         """Yield a line for each process of bots that was started again."""

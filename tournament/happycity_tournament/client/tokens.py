@@ -43,8 +43,7 @@ BotTokens = Callable[[Sequence[str]], Mapping[str, str]]
 def tokens_of_environment(names: Sequence[str]) -> dict[str, str]:
     """Return those that another server's organiser has put into the environment, as `HAPPYCITY_TOKENS`.
 
-    Raises:
-        ConfigError: the variable has another form.
+    ConfigError if the variable has another form.
     """
     tokens = parse_tokens(os.environ.get(TOKENS_VARIABLE, ""))
     return {name: tokens[name] for name in names if name in tokens}

@@ -77,9 +77,7 @@ class Sandbox:
         """Make sure that Python with the SDK runs in bubblewrap, and `true` in a container.
 
         Of images that participants name none is known: a runtime that works has not the one that is tried.
-
-        Raises:
-            ConfigError: what was tried failed; the text has what was said.
+        ConfigError if what was tried failed; the text has what was said.
         """
         imports = "; ".join(f"import {name}" for name in filter(find_spec, _SDK))
         what, command = (sys.executable, f"python3 -c '{imports}'") if self._filter else ("true", "true")
@@ -113,9 +111,7 @@ class Sandbox:
         """Return what runs a program in the sandbox, with the variables of a bot in its environment.
 
         `place` is the program's folder, and `kind` the one in it where the launcher stores output and usage.
-
-        Raises:
-            ChildError: the program's command can't be read.
+        ChildError if the program's command can't be read.
         """
         self._commands += 1
         cores, number = sorted(os.sched_getaffinity(0)), os.getpid() * _SLOTS + self._commands

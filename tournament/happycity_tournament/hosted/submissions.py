@@ -59,14 +59,8 @@ class SubmissionState(Enum):
     """It was replaced by a newer one, or withdrawn."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HostedBot:
-    """What a submission is besides its files; the fields are those of the contract's message."""
-
-    name: str
-    command: str = ""
-    language: str = ""
-    image: str = ""
+HostedBot = pb.HostedBot
+"""What a submission is besides its files."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,7 +99,7 @@ class Submission:
         created = Timestamp()
         created.FromDatetime(self.created_at)
         return pb.Submission(
-            bot=pb.HostedBot(**asdict(self.bot)),
+            bot=self.bot,
             digest=self.digest,
             owner=self.owner,
             state=pb.SubmissionState.Value(f"SUBMISSION_STATE_{self.state.name}"),
@@ -122,7 +116,7 @@ class Submission:
         """Read a submission; ValueError if its state is unknown."""
         state = pb.SubmissionState.Name(message.state).removeprefix("SUBMISSION_STATE_")
         return cls(
-            bot=hosted_bot(message.bot),
+            bot=message.bot,
             digest=message.digest,
             owner=message.owner,
             created_at=message.create_time.ToDatetime(UTC),
@@ -132,13 +126,6 @@ class Submission:
             result=tuple(message.result),
             usage=usage_in(message),
         )
-
-
-def hosted_bot(message: pb.HostedBot) -> HostedBot:
-    """Read what a submission is besides its files."""
-    return HostedBot(
-        name=message.name, command=message.command, language=message.language, image=message.image
-    )
 
 
 def usage_in(message: pb.Submission) -> Usage:
@@ -229,7 +216,7 @@ def digest_of(bot: HostedBot, folder: Path) -> str:
         with path.open("rb") as file:
             content = hashlib.file_digest(file, "sha256").hexdigest()
         files.append((path.relative_to(folder).as_posix(), _is_executable(path), content))
-    whole = [*asdict(bot).values(), files]
+    whole = [bot.name, bot.command, bot.language, bot.image, files]
     return hashlib.sha256(json.dumps(whole).encode()).hexdigest()
 
 
@@ -244,7 +231,7 @@ def files_below(folder: Path) -> list[Path]:
 
 def parts_of(bot: HostedBot, folder: Path, files: Iterable[Path]) -> Iterator[pb.SubmitRequest]:
     """Yield a program with files of a folder part by part, as `Upload` takes it."""
-    yield pb.SubmitRequest(bot=pb.HostedBot(**asdict(bot)))
+    yield pb.SubmitRequest(bot=bot)
     for path in files:
         name = path.relative_to(folder).as_posix()
         yield pb.SubmitRequest(file=pb.HostedFile(path=name, executable=_is_executable(path)))
@@ -321,7 +308,7 @@ class Submissions:
             head = next(parts, pb.SubmitRequest()).bot
             if head.name != bot:
                 raise ConfigError(f"it is a program of {one_line(head.name)[:80]!r}")
-            with closing(self.upload(hosted_bot(head))) as upload:
+            with closing(self.upload(head)) as upload:
                 for part in parts:
                     upload.take(part)
                 return self.keep(upload, "", datetime.now(UTC), digest=digest)

@@ -269,8 +269,7 @@ def load_unfinished(store: Store, tournament_id: int) -> tuple[TournamentStatus,
 def check_evaluator(config: TournamentConfig) -> None:
     """Refuse to play a test that takes luck off its scores by another evaluator than that of this version.
 
-    Raises:
-        ConfigError: its digest is another one.
+    ConfigError if its digest is another one.
     """
     if config.luck_evaluator:
         from happycity_evaluation.evaluator import Evaluator  # noqa: PLC0415 - it imports numpy
@@ -308,8 +307,7 @@ def check_disqualification(config: TournamentConfig, state: TournamentState, bot
 def disqualify_stored(store: Store, tournament_id: int, bot: str) -> None:
     """Disqualify a bot in a stored tournament of which no game is being played; see `check_disqualification`.
 
-    Raises:
-        StoreError: there is no such tournament, or it can't be stored.
+    StoreError if there is no such tournament, or it can't be stored.
     """
     stored = store.require_tournament(tournament_id)
     check_disqualification(TournamentConfig.of(stored.config), stored.state, bot)

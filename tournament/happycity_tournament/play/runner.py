@@ -55,11 +55,7 @@ class MatchHost(Protocol):
         """Wait until one of `bots` is there, however long it takes."""
 
     async def play(self, spec: MatchSpec) -> FinishedGame | VoidReason:
-        """Play a game to its end and store it, or return why it was voided.
-
-        Raises:
-            StoreError: it could not be stored.
-        """
+        """Play a game to its end and store it, or return why it was voided; StoreError if it can't be."""
 
     def disqualify(self, bot: str, tournament_id: int, text: str) -> None:
         """Forfeit a bot's seats in the games of a tournament that wait or run, and notify the bot."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from happycity import ConfigError, Incident
+from happycity import ConfigError
 from happycity_tournament.config import Seed, SprtTest, TournamentConfig, TournamentState
 from happycity_tournament.games import BotProfile
 from happycity_tournament.play.progress import TournamentStatus, load_status, resting_state
@@ -17,43 +17,9 @@ from happycity_tournament.standings.standings import Standing
 from happycity_tournament.storage.stored import Problems, Progress, StoredTournament
 from happycity_tournament.visibility import Sight, Viewer, sight_of_tournament
 
-if TYPE_CHECKING:  # a client of a server does without
+if TYPE_CHECKING:  # a client of a server does without the store, and a reader of a store without messages
+    from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
     from happycity_tournament.storage.store import Store
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BotActivity:
-    """What a bot of a tournament does at present."""
-
-    bot: str
-    connected: bool
-    has_answered: bool
-    """Whether it has answered any decision since its program connected first."""
-    strikes: int
-    """Late and illegal answers since then."""
-    waiting_since: float | None = None
-    """Since when its oldest open decision waits, Unix time in seconds; None while none waited for long."""
-    games_waiting: int
-    """Games in which a decision has waited for long."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MatchIncident:
-    """Something that went wrong for a bot in a game."""
-
-    match_id: int
-    bot: str
-    time: float
-    """Unix time in seconds."""
-    round: int = 0
-    """The round of the game, 0 before the first one."""
-    incident: Incident
-
-    @property
-    def place(self) -> str:
-        """Where it was: `game 7, round 2, decision 13`."""
-        decision = self.incident.decision_id
-        return f"game {self.match_id}" + (f", round {self.round}, decision {decision}" if decision else "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,9 +65,9 @@ class Snapshot:
     """How the sequential test got there; empty where only a server was asked."""
     final: Ratings | None = None
     """None unless they were asked for, and without any rated game."""
-    activity: tuple[BotActivity, ...] = ()
+    activity: tuple[pb.BotActivity, ...] = ()
     """What its bots do; empty unless a server that plays it was asked."""
-    incidents: tuple[MatchIncident, ...] = ()
+    incidents: tuple[pb.MatchIncident, ...] = ()
     """What went wrong since the snapshot before, if the tournament is watched."""
 
     @property
@@ -136,12 +102,7 @@ def stored_snapshot(store: Store, tournament_id: int, *, claimed: bool | None = 
     return listed(stored, store.progress(stored.id), claimed=claimed)
 
 
-def listed(
-    stored: StoredTournament,
-    progress: Progress,
-    *,
-    claimed: bool = False,
-) -> Snapshot:
+def listed(stored: StoredTournament, progress: Progress, *, claimed: bool = False) -> Snapshot:
     """Return a tournament by its row in a store, without what only its games show; see `stored_snapshot`.
 
     It is for the eyes of an organiser, as who reads the store is one.

@@ -16,11 +16,7 @@ _SEED_BITS = 53  # a JSON number is a double in most languages: whole up to 2^53
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Field:
-    """The bots of a tournament and the tables they play at.
-
-    Raises:
-        ConfigError: the bots can't fill the tables.
-    """
+    """The bots of a tournament and the tables they play at; ConfigError if the bots can't fill the tables."""
 
     bots: tuple[str, ...]
     """The names of the bots."""

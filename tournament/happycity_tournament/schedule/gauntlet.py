@@ -15,10 +15,8 @@ class GauntletSchedule(FixedSchedule):
     """Each table seats one challenger and some of the other bots, its opponents.
 
     A cycle is a round. In it each challenger meets each opponent equally often, and all challengers meet the
-    same lineups. A bot may sit at several tables of a round.
-
-    Raises:
-        ConfigError: a challenger is unknown or named twice, or there are too few opponents to fill a table.
+    same lineups. A bot may sit at several tables of a round. ConfigError if a challenger is unknown or named
+    twice, or there are too few opponents to fill a table.
     """
 
     def __init__(self, field: Field, *, challengers: Sequence[str], cycles: int) -> None:

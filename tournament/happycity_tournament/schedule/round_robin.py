@@ -86,11 +86,7 @@ _BASE_BLOCKS = {
 
 
 class RoundRobinSchedule(FixedSchedule):
-    """The whole design, `cycles` times on different deals.
-
-    Raises:
-        ConfigError: there is no design for this number of bots.
-    """
+    """The whole design, `cycles` times on different deals; ConfigError if none is known for so many bots."""
 
     def __init__(self, field: Field, *, cycles: int) -> None:
         self._cycles = cycles
@@ -109,10 +105,8 @@ class RoundRobinSchedule(FixedSchedule):
 def balanced_rounds(*, bots: int, seats: int) -> list[list[Block]]:
     """Return the tables of a balanced design, by rounds in which nobody sits at two tables.
 
-    Bots are numbers from 0. Every bot plays equally often, and every pair meets equally often.
-
-    Raises:
-        ConfigError: no design is known.
+    Bots are numbers from 0. Every bot plays equally often, and every pair meets equally often. ConfigError if
+    no design is known.
     """
     if seats == 2:
         return _circle(bots)

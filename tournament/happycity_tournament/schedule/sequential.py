@@ -38,10 +38,8 @@ def block_score(results: Sequence[CountedGame], *, candidate: str) -> float:
 
     A pair of seats counts 1 if the candidate's has the better place and 1/2 if they share one, so the block
     score is 0 to 1. The places that the candidate's seats won by the luck of their draws, where the games
-    have it, are taken off; the score may then be outside of this range, and has the same mean.
-
-    Raises:
-        ValueError: the candidate never met the other bot.
+    have it, are taken off; the score may then be outside of this range, and has the same mean. ValueError if
+    the candidate never met the other bot.
     """
     scored, pairs = 0.0, 0
     for result in results:

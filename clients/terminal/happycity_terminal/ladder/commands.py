@@ -1,7 +1,5 @@
 """The commands of `happycity ladder`, which import what they need when they are called."""
 
-# ruff: noqa: PLC0415 - the help of a command must not wait for what only the command needs
-
 from __future__ import annotations
 
 from pathlib import Path
@@ -11,8 +9,10 @@ import typer
 
 from happycity.errors import ConfigError
 from happycity_ladder.entries import ActionKind, ChallengeState, DealKind
+from happycity_ladder.ladder_config import DEFAULT_HOUSE, example
 from happycity_runtime.commands import AsJson, Commands, Server, write_example
 from happycity_runtime.transport import DEFAULT_ADDRESS
+from happycity_tournament.cli.prove import PROCESSES, print_published, print_verified
 
 EXAMPLE_FILE = Path("ladder.toml")
 MAX_ID = 2**63 - 1
@@ -22,7 +22,7 @@ LISTED = 20
 
 ladder = Commands(
     "The ladder of a server: ratings of bots that come and go. Without --server, the address is that of "
-    f"HAPPYCITY_SERVER or {DEFAULT_ADDRESS}.",
+    f"HAPPYCITY_SERVER or {DEFAULT_ADDRESS}."
 )
 
 
@@ -36,10 +36,7 @@ OnBoard = Annotated[
 ]
 OnlyBoard = Annotated[str, typer.Option("--board", metavar="BOARD", help="Only those on this board.")]
 OnlyBot = Annotated[str, typer.Option("--bot", metavar="NAME", help="Only those of this bot.")]
-InSeason = Annotated[
-    int | None,
-    _id("The season.  [default: the present one]"),
-]
+InSeason = Annotated[int | None, _id("The season.  [default: the present one]")]
 Limit = Annotated[int, typer.Option(min=0, metavar="N", help="The most entries; 0: all.")]
 SomeBot = Annotated[str, typer.Argument(metavar="BOT", help="The bot's name.", show_default=False)]
 
@@ -52,8 +49,6 @@ def init(
 
     The example explains every key, with its default.
     """
-    from happycity_ladder.ladder_config import DEFAULT_HOUSE, example
-
     write_example(file, example())
     typer.echo(f"wrote {file}; keep the ladder with: happycity serve --ladder {file} --house {DEFAULT_HOUSE}")
 
@@ -156,7 +151,6 @@ def publish(
     """
     from happycity_ladder.season_proof import publish_season
     from happycity_tournament.cli.addresses import reading_games, url_of
-    from happycity_tournament.cli.prove import PROCESSES, print_published
     from happycity_tournament.storage.store import Store
 
     with Store.existing(url_of(store)) as opened, reading_games():
@@ -177,7 +171,6 @@ def verify(
     """
     from happycity_ladder.season_proof import verify_season
     from happycity_tournament.cli.addresses import reading_games
-    from happycity_tournament.cli.prove import PROCESSES, print_verified
 
     with reading_games():
         results = verify_season(folder, processes=PROCESSES, noted=noted)
