@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from happycity import Move, Outcome, View
@@ -25,27 +25,13 @@ NEAR = 0.1
 MOST = 4
 """Moves that are tried, at most."""
 
-_CARDS_ON_SALE = STACKS[-1]
 
-
-def _own_gains(
-    strengths: dict[int, float], *, after_purchase: Sequence[float], after_coin: Sequence[float]
-) -> Appraisal:
-    """Return what each purchase adds to the own place."""
-    gains = [0.0] + [UNAFFORDABLE] * _CARDS_ON_SALE
-    idle = mean_lead(strengths.pop(0), after_coin)
+def _appraisal(strengths: Mapping[int, float], points: float, gain: Callable[[float], float]) -> Appraisal:
+    """Return an appraisal with the gain of each purchase, by the strength that the city has after it."""
+    gains = [0.0] + [UNAFFORDABLE] * STACKS[-1]
     for number, strength in strengths.items():
-        gains[number] = mean_lead(strength, after_purchase) - idle
-    return Appraisal(idle, gains)
-
-
-def _others_gains(strengths: dict[int, float], level: float, *, rivals: int) -> Appraisal:
-    """Return what each purchase of another seat takes from the place of one whose strength is `level`."""
-    gains = [0.0] + [UNAFFORDABLE] * _CARDS_ON_SALE
-    idle = lead(level, strengths.pop(0))
-    for number, strength in strengths.items():
-        gains[number] = (idle - lead(level, strength)) / rivals
-    return Appraisal(idle, gains)
+        gains[number] = gain(strength) if number else 0.0
+    return Appraisal(points, gains)
 
 
 class ChampionBot(PlannerBot):
@@ -80,10 +66,10 @@ class ChampionBot(PlannerBot):
         strengths = TurnStrengths.of(view, self._network, rivals_after=True)
         on_sale = {0, *[card.number for card in view.centre]}
         level = max([strength for number, strength in strengths.own.items() if number in on_sale])
-        own = _own_gains(
-            strengths.own, after_purchase=strengths.after_purchase, after_coin=strengths.after_coin
-        )
-        following = _others_gains(strengths.next, level, rivals=len(view.cities) - 1)
+        idle, waits = mean_lead(strengths.own[0], strengths.after_coin), lead(level, strengths.next[0])
+        after, rivals = strengths.after_purchase, len(view.cities) - 1
+        own = _appraisal(strengths.own, idle, lambda strength: mean_lead(strength, after) - idle)
+        following = _appraisal(strengths.next, waits, lambda other: (waits - lead(level, other)) / rivals)
         return Situation(view, own, following, denial=DENIAL)
 
     def pick(self, decision: Decision, values: Sequence[float], *, points: float) -> Move:
