@@ -35,7 +35,8 @@ HOT = {
     "game/happycity/wire": "decisions messages",
     "server/happycity_server/play": "match outbox referee session",
     "evaluation/happycity_evaluation": "features outlook quick special_values valuation",
-    "clients/bots/happycity_bots": "specials",
+    "clients/bots/happycity_bots": "situation specials",
+    "clients/python/happycity_client": "decision player",
     "clients/envs/happycity_envs": "observation_rows",
 }
 """The modules that are compiled, by their folders.

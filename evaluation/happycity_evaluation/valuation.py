@@ -183,13 +183,15 @@ def summarise(view: View, seat: int) -> CityTotals:
     return CityTotals(view.incomes[seat], inhabitants, hearts, free, colours, set(city), has_special)
 
 
-class Appraisal(NamedTuple):
+class Appraisal:
     """What every card that may be on sale is worth to one city in one turn."""
 
-    points: float
-    """Expected points if the turn goes by with taking a coin."""
-    gains: list[float]
-    """Expected points on top of that, by the number of the card bought instead; index 0 is the coin."""
+    def __init__(self, points: float, gains: list[float]) -> None:
+        self.points = points
+        """Expected points if the turn goes by with taking a coin."""
+        self.gains = gains
+        """Expected points on top of that, by the number of the card bought instead; index 0 is the coin."""
+        self._by_deck = [[gains[number] for number in deck if gains[number] > 0] for deck in DECKS]
 
     def best_dwelling(self, view: View) -> float:
         """Return the best gain among the dwellings left, at least 0."""
@@ -200,14 +202,12 @@ class Appraisal(NamedTuple):
         return best
 
     def surplus(self, deck: int, floor: float) -> float:
-        """Return by how much a card drawn from a deck (1-3) beats the gain `floor` on average."""
-        total, gains = 0.0, self.gains
-        numbers = DECKS[deck - 1]
-        for number in numbers:
-            gain = gains[number]
+        """Return by how much a card drawn from a deck (1-3) beats the gain `floor`, 0 or more, on average."""
+        total = 0.0
+        for gain in self._by_deck[deck - 1]:
             if gain > floor:
                 total += gain - floor
-        return total / len(numbers)
+        return total / len(DECKS[deck - 1])
 
 
 class EffectTerms(NamedTuple):

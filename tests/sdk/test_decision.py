@@ -14,6 +14,7 @@ def test_a_local_decision_has_what_a_servers_has() -> None:
     game = Game.deal(Config(players=3), seed=4)
     while game.outcome is None:
         decision = Decision.of(game)
+        assert (decision.round, decision.centre) == (game.round, game.view().centre)
         assert (decision.view, decision.events) == (game.view(), game.events)
         assert (decision.seat, decision.moves) == (game.seat, game.legal_moves)
         assert [*map(decision.coins, decision.moves)] == [*map(game.coin_change, game.legal_moves)]

@@ -12,6 +12,7 @@ import tempfile
 import time
 import urllib.request
 from contextlib import ExitStack
+from math import comb
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -40,6 +41,14 @@ def additions() -> float:
     return 5 / (time.perf_counter() - started)
 
 
+def interval(ratios: list[float]) -> tuple[float, float]:
+    """Return the ends of the narrowest interval of order statistics that holds the median in 95% of cases."""
+    ordered, count = sorted(ratios), len(ratios)
+    outside = [2 * sum(comb(count, below) for below in range(rank + 1)) / 2**count for rank in range(count)]
+    rank = max((each for each in range(count // 2) if outside[each] <= 0.05), default=0)
+    return ordered[rank], ordered[-1 - rank]
+
+
 def cpu_of_children() -> float:
     """Return the CPU seconds of all ended processes that this one has started, and of theirs."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -60,6 +69,8 @@ class Tournament(NamedTuple):
     """Seconds from the command's start to its end."""
     cpu: float
     """CPU seconds of the command and all that it started."""
+    bots_cpu: float
+    """Those of the bots that it started."""
 
     @property
     def decisions(self) -> int:
@@ -88,9 +99,11 @@ def play_tournament(*arguments: object, tree: Path = ROOT, path: str = "") -> To
     with tempfile.TemporaryDirectory() as folder:
         words = [*command, *map(str, arguments)]
         done = subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+        usage = [json.loads(line) for file in Path(folder).glob("runs/*/usage.jsonl") for line in file.open()]
     if done.returncode:
         raise SystemExit(f"{last_line(done.stderr)} (tournament run {arguments})")
-    return Tournament(json.loads(done.stdout), time.perf_counter() - started, cpu_of_children() - before)
+    wall, cpu = time.perf_counter() - started, cpu_of_children() - before
+    return Tournament(json.loads(done.stdout), wall, cpu, sum(line["cpu_seconds"] for line in usage))
 
 
 def start(stack: ExitStack, log: IO[Any], *arguments: str, tree: Path = ROOT) -> Process:

@@ -3,6 +3,11 @@
 With `--compiled`, pure and compiled code by turns: the checkout must be pure, and `build/compiled` must have
 the compiled code. Times of decisions are CPU microseconds, which a busy machine disturbs least.
 
+With `--against CHECKOUT`, CPU time of whole tournaments against another checkout, pure and, where both have
+`build/compiled`, compiled, in pairs by turns, with the 95% interval of the median ratio: the main job, which
+is `make run`; light bots; and what the server and the command take for a decision that has a message of its
+own, start left out, as of remote bots with one game each.
+
 With `--core GAMES`, CPU time of a decision without streams: lobby, matches and four light bots run in one
 process, and messages pass between them as bytes. Few games at once fit into the processor's caches, many
 don't: the difference is what waiting for memory costs. On a machine that is too busy to measure time,
@@ -24,6 +29,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
 from statistics import median
 from typing import Any
 
@@ -42,7 +48,8 @@ from happycity_server.play.clock import FairClock
 from happycity_server.play.lobby import Lobby
 from happycity_server.play.match import Match
 from happycity_tournament.play.match_spec import MatchSpec
-from tools.benchmarks.harness import COMPILED, LIGHT_BOTS, additions, parser, play_tournament
+from tools import ROOT
+from tools.benchmarks.harness import COMPILED, LIGHT_BOTS, additions, interval, parser, play_tournament
 
 GAMES = 1000
 BOT_GAMES = 12
@@ -133,6 +140,56 @@ async def _load(port: int) -> float:
 def tournament() -> float:
     """Return decisions a second of a whole tournament between light bots, as the command prints it."""
     return play_tournament("--bots", LIGHT_BOTS, "--rounds", 1000, path=os.environ.get("PYTHONPATH", "")).rate
+
+
+def main_job(tree: Path, path: str, rounds: int) -> float:
+    """Return the CPU seconds of `make run` in a checkout, with what it starts."""
+    return play_tournament("--rounds", rounds, "--no-web", tree=tree, path=path).cpu
+
+
+def light_bots(tree: Path, path: str, rounds: int) -> float:
+    """Return the CPU seconds of the same between light bots."""
+    return play_tournament("--rounds", rounds, "--no-web", "--bots", LIGHT_BOTS, tree=tree, path=path).cpu
+
+
+def single_decisions(tree: Path, path: str, rounds: int) -> float:
+    """Return the CPU microseconds of server and command for a decision that has a message of its own."""
+    options = ("--no-web", "--bots", LIGHT_BOTS, "--concurrency", 1)
+    short, whole = (
+        play_tournament("--rounds", number, *options, tree=tree, path=path)
+        for number in (1, 1 + rounds // 10)
+    )
+    seconds = whole.cpu - whole.bots_cpu - (short.cpu - short.bots_cpu)
+    return seconds / (whole.decisions - short.decisions) * 1e6
+
+
+JOBS: dict[str, Callable[[Path, str, int], float]] = {
+    "main job, CPU s": main_job,
+    "light bots, CPU s": light_bots,
+    "server, a decision a message, CPU us": single_decisions,
+}
+"""What is compared with another checkout."""
+
+
+def against(other: Path, *, pairs: int, rounds: int, only: str) -> None:
+    """Measure this checkout and another one by turns, and print the medians and the ratios."""
+    print(f"{'medians':54}{'here':>8}{'there':>8}  ratio, 95% interval")
+    for code, folder in (("pure", ""), ("compiled", "build/compiled")):
+        paths = {tree: str(tree / folder) if folder else "" for tree in (ROOT, other)}
+        if folder and not all(Path(path).exists() for path in paths.values()):
+            continue
+        for job, measure in JOBS.items():
+            name = f"{job}, {code}"
+            if only not in name:
+                continue
+            found: dict[Path, list[float]] = {ROOT: [], other: []}
+            for turn in range(pairs):
+                for tree in (ROOT, other) if turn % 2 else (other, ROOT):
+                    found[tree].append(measure(tree, paths[tree], rounds))
+            ratios = [here / there for here, there in zip(found[ROOT], found[other], strict=True)]
+            low, high = interval(ratios)
+            columns = "".join(f"{median(found[tree]):8.2f}" for tree in (ROOT, other))
+            print(f"{name:54}{columns}  {median(ratios):.2f} ({low:.2f} to {high:.2f})", flush=True)
 
 
 FIGURES: dict[str, Callable[[], float]] = {
@@ -271,8 +328,14 @@ def main() -> None:
     options.add_argument(
         "--core", type=int, metavar="GAMES", help="no streams, with this number of games at once"
     )
+    options.add_argument("--against", type=Path, help="another checkout with its .venv")
+    options.add_argument("--pairs", type=int, default=9, help="how often each job is done by both")
+    options.add_argument("--rounds", type=int, default=500, help="of each tournament")
+    options.add_argument("--only", default="", help="part of the name of what is compared")
     given = options.parse_args()
-    if given.core:
+    if given.against:
+        against(given.against.resolve(), pairs=given.pairs, rounds=given.rounds, only=given.only)
+    elif given.core:
         asyncio.run(core(given.core))
     elif given.echo:
         event_loop.run(_serve())

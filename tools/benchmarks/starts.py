@@ -9,12 +9,11 @@ from __future__ import annotations
 import os
 import subprocess
 import tempfile
-from math import comb
 from pathlib import Path
 from statistics import median
 
 from tools import ROOT
-from tools.benchmarks.harness import LIGHT_BOTS, cpu_of_children, parser
+from tools.benchmarks.harness import LIGHT_BOTS, cpu_of_children, interval, parser
 
 COMMANDS = {
     "happycity --help": ("happycity", "--help"),
@@ -67,14 +66,6 @@ def pairs_of(
             found = {tree: cpu_of(tree, command, places[tree]) for tree in order}
             pairs.append((found[ROOT], found[other]))
     return pairs
-
-
-def interval(ratios: list[float]) -> tuple[float, float]:
-    """Return the ends of the narrowest interval of order statistics that holds the median in 95% of cases."""
-    ordered, count = sorted(ratios), len(ratios)
-    outside = [2 * sum(comb(count, below) for below in range(rank + 1)) / 2**count for rank in range(count)]
-    rank = max((each for each in range(count // 2) if outside[each] <= 0.05), default=0)
-    return ordered[rank], ordered[-1 - rank]
 
 
 def main() -> None:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from happycity import Move, Outcome, View
 from happycity_bots.halving import TrialBudget, halve, prune
-from happycity_bots.planner import PlannerBot, Situation
+from happycity_bots.planner import PlannerBot
 from happycity_bots.sampled import NextTurn, next_turns
-from happycity_client import GameStarted
+from happycity_bots.situation import Situation
+from happycity_client import Decision, GameStarted
 from happycity_evaluation.features import Frame, takings, waiting_rows
 from happycity_evaluation.turn_strengths import CONFIDENCE, TurnStrengths, champions_network, lead
 from happycity_evaluation.valuation import STACKS, UNAFFORDABLE, Appraisal, cities_of
@@ -24,47 +25,13 @@ NEAR = 0.1
 MOST = 4
 """Moves that are tried, at most."""
 
-_CARDS_ON_SALE = STACKS[-1]
 
-
-class SituationByPlace(Situation):
-    """One turn's choices, weighed by the place at the end: own gain less what is left to the next player.
-
-    Worth is measured from -1, the last place, to 1, the first one.
-    """
-
-    def __init__(self, view: View, network: Network) -> None:
-        strengths = TurnStrengths.of(view, network, rivals_after=True)
-        on_sale = {0, *[card.number for card in view.centre]}
-        level = max([strength for number, strength in strengths.own.items() if number in on_sale])
-        self.own = _own_gains(
-            strengths.own, after_purchase=strengths.after_purchase, after_coin=strengths.after_coin
-        )
-        self.next = _others_gains(strengths.next, level, rivals=len(view.cities) - 1)
-        self._denial = DENIAL
-        self._own_dwelling = self.own.best_dwelling(view)
-        self._next_dwelling = self.next.best_dwelling(view)
-        self._best_upsides = {}
-
-
-def _own_gains(
-    strengths: dict[int, float], *, after_purchase: Sequence[float], after_coin: Sequence[float]
-) -> Appraisal:
-    """Return what each purchase adds to the own place."""
-    gains = [0.0] + [UNAFFORDABLE] * _CARDS_ON_SALE
-    idle = mean_lead(strengths.pop(0), after_coin)
+def _appraisal(strengths: Mapping[int, float], points: float, gain: Callable[[float], float]) -> Appraisal:
+    """Return an appraisal with the gain of each purchase, by the strength that the city has after it."""
+    gains = [0.0] + [UNAFFORDABLE] * STACKS[-1]
     for number, strength in strengths.items():
-        gains[number] = mean_lead(strength, after_purchase) - idle
-    return Appraisal(idle, gains)
-
-
-def _others_gains(strengths: dict[int, float], level: float, *, rivals: int) -> Appraisal:
-    """Return what each purchase of another seat takes from the place of one whose strength is `level`."""
-    gains = [0.0] + [UNAFFORDABLE] * _CARDS_ON_SALE
-    idle = lead(level, strengths.pop(0))
-    for number, strength in strengths.items():
-        gains[number] = (idle - lead(level, strength)) / rivals
-    return Appraisal(idle, gains)
+        gains[number] = gain(strength) if number else 0.0
+    return Appraisal(points, gains)
 
 
 class ChampionBot(PlannerBot):
@@ -80,12 +47,9 @@ class ChampionBot(PlannerBot):
         if budget is not None:
             self.budget = budget
 
-    def buy(self, situation: Situation, view: View, moves: tuple[Move, ...]) -> Move:
-        """Return the purchase that does best at once and a round later."""
-        return self._tried(view, moves, situation.buys(view, moves))
-
-    def take(self, view: View, moves: tuple[Move, ...]) -> Move:
+    def take(self, decision: Decision) -> Move:
         """Return the special, or `decline`, that does best at once and a round later."""
+        view, moves = decision.view, decision.moves
         cities, seat = cities_of(view), view.seat
         before = Frame.before_turn(view)
         rows = takings(view, [move.card for move in moves if move.card is not None], before, cities)
@@ -94,15 +58,24 @@ class ChampionBot(PlannerBot):
                 rows += waiting_rows(view, rival, [before.after_turn(seat, bought=1)], cities)
         strengths = self._network.strengths(rows)
         rivals = strengths[len(moves) :]
-        return self._tried(view, moves, [mean_lead(own, rivals) for own in strengths[: len(moves)]])
+        values = [mean_lead(own, rivals) for own in strengths[: len(moves)]]
+        return self.pick(decision, values, points=values[0])
 
-    def _appraised(self, view: View) -> Situation:
-        if self._situation is None or self._round != view.round:
-            self._situation, self._round = SituationByPlace(view, self._network), view.round
-        return self._situation
+    def assess(self, view: View) -> Situation:
+        """Return the situation at a turn's first decision, by the place at the end: -1 for the last."""
+        strengths = TurnStrengths.of(view, self._network, rivals_after=True)
+        on_sale = {0, *[card.number for card in view.centre]}
+        level = max([strength for number, strength in strengths.own.items() if number in on_sale])
+        idle, waits = mean_lead(strengths.own[0], strengths.after_coin), lead(level, strengths.next[0])
+        after, rivals = strengths.after_purchase, len(view.cities) - 1
+        own = _appraisal(strengths.own, idle, lambda strength: mean_lead(strength, after) - idle)
+        following = _appraisal(strengths.next, waits, lambda other: (waits - lead(level, other)) / rivals)
+        return Situation(view, own, following, denial=DENIAL)
 
-    def _tried(self, view: View, moves: tuple[Move, ...], values: Sequence[float]) -> Move:
-        candidates = prune(moves, values, near=NEAR, most=MOST)
+    def pick(self, decision: Decision, values: Sequence[float], *, points: float) -> Move:
+        """Return the move that does best at once and a round later."""
+        view = decision.view
+        candidates = prune(decision.moves, values, near=NEAR, most=MOST)
         worlds, seat = next_turns(view, self.rng), view.seat
 
         def trial(next_turn: NextTurn, moves: Sequence[Move]) -> list[float]:

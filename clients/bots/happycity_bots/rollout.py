@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import islice
 
 from happycity import Mode, Move, View
 from happycity.rules.deals import CITY_SIZE
-from happycity_bots.planner import PlannerBot, Situation, best
+from happycity.rules.moves import DECLINE
+from happycity_bots.planner import PlannerBot, best
 from happycity_bots.sampled import playouts
-from happycity_bots.specials import take_values
+from happycity_client import Decision
 from happycity_evaluation.valuation import turns_left
 
 FEW_TURNS = 5.2
@@ -34,23 +36,15 @@ class RolloutBot(PlannerBot):
     simulations = 10
     """Simulations for one decision, at most: two a world. Trials stop early: more rarely matter."""
 
-    def buy(self, situation: Situation, view: View, moves: tuple[Move, ...]) -> Move:
-        """Return the planner's purchase, or its second choice if that does better in the trial."""
-        return self._tried(view, moves, situation.buys(view, moves), points=situation.own.points)
-
-    def take(self, view: View, moves: tuple[Move, ...]) -> Move:
-        """Return the planner's choice; a special with an effect is tried out like a purchase."""
-        values = take_values(view, moves)
-        if view.config.mode is Mode.FAMILY:  # printed values are weighed well enough
-            return best(moves, values)
-        return self._tried(view, moves, values, points=values[0])
-
-    def _tried(self, view: View, moves: tuple[Move, ...], values: list[float], *, points: float) -> Move:
+    def pick(self, decision: Decision, values: Sequence[float], *, points: float) -> Move:
         """Return the best move in the plan, or the second one if it is near and does better in the trial."""
+        moves = decision.moves
+        if moves[0] is DECLINE and self.start.config.mode is Mode.FAMILY:
+            return best(moves, values)  # printed values are weighed well enough
         order = sorted(range(len(moves)), key=values.__getitem__, reverse=True)
         first, second = moves[order[0]], moves[order[1]]
         deficit = (values[order[0]] - values[order[1]]) / (points + CITY_SIZE)
-        if deficit > NEAR or not _is_late(view):
+        if deficit > NEAR or not _is_late(view := decision.view):
             return first
         return second if self._is_better(second, first, view=view, needed=PRIOR * deficit) else first
 

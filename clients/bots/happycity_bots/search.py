@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from happycity import Move, View
+from happycity import Move
 from happycity.rules.deals import CITY_SIZE
 from happycity_bots.halving import TrialBudget, halve, prune
-from happycity_bots.planner import PlannerBot, Situation
+from happycity_bots.planner import PlannerBot
 from happycity_bots.sampled import Playout, playouts
-from happycity_bots.specials import take_values
-from happycity_client import GameStarted
+from happycity_client import Decision, GameStarted
 
 NEAR = 0.15
 """How far behind the best move another one may be to be tried, as a share of the expected points."""
@@ -34,21 +33,13 @@ class SearchBot(PlannerBot):
         if budget is not None:
             self.budget = budget
 
-    def buy(self, situation: Situation, view: View, moves: tuple[Move, ...]) -> Move:
-        """Return the purchase that does best in the plan and in playouts."""
-        return self._tried(view, moves, situation.buys(view, moves), points=situation.own.points)
-
-    def take(self, view: View, moves: tuple[Move, ...]) -> Move:
-        """Return the special, or `decline`, that does best in the plan and in playouts."""
-        values = take_values(view, moves)
-        return self._tried(view, moves, values, points=values[0])
-
-    def _tried(self, view: View, moves: tuple[Move, ...], values: Sequence[float], *, points: float) -> Move:
+    def pick(self, decision: Decision, values: Sequence[float], *, points: float) -> Move:
+        """Return the move that does best in the plan and in playouts."""
         priors = [worth / (points + CITY_SIZE) for worth in values]
-        candidates = prune(moves, priors, near=NEAR, most=MOST)
+        candidates = prune(decision.moves, priors, near=NEAR, most=MOST)
 
         def trial(play_out: Playout, moves: Sequence[Move]) -> list[float]:
             return [play_out(move) for move in moves]
 
-        worlds = playouts(view, self.rng)
+        worlds = playouts(decision.view, self.rng)
         return halve(worlds, candidates, trial, budget=self.budget, confidence=CONFIDENCE)

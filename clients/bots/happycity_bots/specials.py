@@ -50,15 +50,11 @@ def _points_taking(prospects: Prospects, special: Card) -> float:
     return value.points_rule(worth) if value.points_rule else worth
 
 
-def market_values(view: View, moves: tuple[Move, ...]) -> list[float]:
-    """Return the points that may come from all specials together with each coloured Happy Market.
+def market_value(view: View, move: Move) -> float:
+    """Return the points that may come from all specials together with a coloured Happy Market.
 
     A city takes one special only, but it isn't known yet which one: many chances are worth more than one.
     """
-    return [_market_worth(view, move) for move in moves]
-
-
-def _market_worth(view: View, move: Move) -> float:
     assert move.card is not None
     seat = view.seat
     view = view._replace(cities=(*view.cities[:seat], (move.card,), *view.cities[seat + 1 :]))
@@ -66,13 +62,11 @@ def _market_worth(view: View, move: Move) -> float:
     return sum([special_potentials(prospects, [special])[0] for special in view.specials])
 
 
-def copy_values(view: View, moves: tuple[Move, ...]) -> list[tuple[float, float]]:
-    """Return minus the mean place, and the mean points, of the games that each copy of the Sphinx ends."""
-    return [_ending(view, move) for move in moves]
+def copy_value(view: View, move: Move) -> tuple[float, float]:
+    """Return minus the mean place, and the mean points, of games that a copy of the Sphinx ends.
 
-
-def _ending(view: View, move: Move) -> tuple[float, float]:
-    """Play a copy, which ends the game: once, or from the box, which alone hides anything, some times."""
+    It is played once, or from the box, which alone hides anything, some times.
+    """
     seat, rng = view.seat, random.Random(0)
     samples = BOX_SAMPLES if move is COPY_BOX else 1
     places = points = 0

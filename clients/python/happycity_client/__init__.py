@@ -3,9 +3,10 @@
 try:
     from happycity import public
     from happycity.public import *  # noqa: F403 - so that a bot needs one import
-    from happycity_client.bot import Bot, BotFactory, Decision, GameOver, GameStarted, IllegalChoiceError
+    from happycity_client.bot import Bot, BotFactory, GameOver, GameStarted
     from happycity_client.client import play, run, run_until_stopped
-    from happycity_client.errors import ConnectionFailedError, ProtocolError
+    from happycity_client.decision import Decision
+    from happycity_client.errors import ConnectionFailedError, IllegalChoiceError, ProtocolError
     from happycity_client.recorded import ask, read_decision
     from happycity_client.settings import Settings
 except KeyboardInterrupt:  # a program that is stopped while it begins needs no traceback

@@ -1,4 +1,4 @@
-"""Why a bot can't play, in one line for its author."""
+"""Why a bot can't play, or not on, in one line for its author."""
 
 from __future__ import annotations
 
@@ -19,3 +19,7 @@ class ConnectionFailedError(HappyCityError):
 
 class ProtocolError(ConnectionFailedError):
     """The server sent what the protocol doesn't allow."""
+
+
+class IllegalChoiceError(HappyCityError):
+    """What `choose` returned is not one of the moves."""

@@ -17,8 +17,9 @@ from happycity.match import one_line
 from happycity.v1 import match_pb2
 from happycity.v1 import play_service_pb2 as play
 from happycity.wire.match import result_of, void_reason_of
-from happycity_client.bot import NO_GAME, Bot, BotFactory, Decision, GameOver, IllegalChoiceError
-from happycity_client.errors import ProtocolError
+from happycity_client.bot import NO_GAME, Bot, BotFactory, GameOver
+from happycity_client.decision import Decision
+from happycity_client.errors import IllegalChoiceError, ProtocolError
 from happycity_client.recorded import started_of
 from happycity_runtime.event_loop import end_tasks
 

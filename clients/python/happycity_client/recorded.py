@@ -11,7 +11,8 @@ from google.protobuf.message import DecodeError
 from happycity import ConfigError, Move
 from happycity.v1 import play_service_pb2 as play
 from happycity.wire.messages import config_of, move_of
-from happycity_client.bot import BotFactory, Decision, GameStarted, check_bot
+from happycity_client.bot import BotFactory, GameStarted, check_bot
+from happycity_client.decision import Decision
 
 
 def read_decision(path: Path | str) -> tuple[GameStarted, Decision]:

@@ -61,8 +61,7 @@ _RESPONSE_TAGS: Final = {
 
 def response_part(field: str, message: Message) -> bytes:
     """Return the fragment that adds a message to a field of a `PlayResponse`."""
-    encoded = message.SerializeToString()
-    return b"".join((_RESPONSE_TAGS[field], _varint(len(encoded)), encoded))
+    return _fragment(_RESPONSE_TAGS[field], message)
 
 
 _DECISION: Final = play_service_pb2.Decision

@@ -174,14 +174,19 @@ def view_of(message: game_pb2.View) -> View:
         PHASES[message.phase],
         tuple([seat.coins for seat in seats]),
         tuple([seat.income for seat in seats]),
-        tuple([tuple(map(_CARD_OF, seat.city[:])) for seat in seats]),
-        tuple(map(_CARD_OF, message.centre[:])),
-        tuple(map(_CARD_OF, message.specials[:])),
+        tuple([cards_of(seat.city[:]) for seat in seats]),
+        cards_of(message.centre[:]),
+        cards_of(message.specials[:]),
         _dwellings_of(message.dwellings[:]),
         tuple([deck.left for deck in decks]),
         tuple([deck.discarded for deck in decks]),
         tuple([seat.uses_left for seat in seats]),
     )
+
+
+def cards_of(numbers: Sequence[int]) -> tuple[Card, ...]:
+    """Read cards; an unknown one is a LookupError."""
+    return tuple(map(_CARD_OF, numbers))
 
 
 def _dwellings_of(stacks: Sequence[game_pb2.DwellingStack]) -> tuple[int, ...]:
