@@ -67,10 +67,12 @@ LANGUAGES: Mapping[str, ProjectLanguage] = {
         submitted=("*.py",),
         # Where it is installed already, as in the environment of a checkout, pip must not change it.
         build=(
-            'python -c "import happycity_client, pytest" 2> /dev/null'
-            " || python -m pip install --quiet --editable .[test]",
+            'python -c "import happycity_client" 2> /dev/null || python -m pip install --quiet --editable .',
         ),
-        test=("python -m pytest --quiet",),
+        test=(
+            'python -c "import pytest" 2> /dev/null || python -m pip install --quiet pytest',
+            "python -m pytest --quiet",
+        ),
         requirement=("happycity", "happycity @ $checkout"),
         sdk_folders=_PYTHON_SDK,
     ),
