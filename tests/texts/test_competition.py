@@ -99,6 +99,7 @@ def test_organiser_and_guest_follow_their_texts(organiser: Reader, guest: Reader
     organiser.start(serve, "greedy: connected to")
     readme = (organiser.folder / "README.md").read_text(encoding="utf-8")
     follow_guests_readme(guest, readme, organiser.run(invite).strip())
+    assert guest.run("happycity submit . 2>&1 | grep -e --hosted")  # what the organiser would have to do
     versions = []
     for _ in range(2):
         guest.stop()  # the token is another one by now
