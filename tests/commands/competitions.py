@@ -3,12 +3,13 @@
 import json
 import re
 import socket
+import sqlite3
 import ssl
 import subprocess
 import sys
 from base64 import b64decode
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import chdir, contextmanager
+from contextlib import chdir, closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from queue import SimpleQueue
@@ -28,6 +29,25 @@ HOSTED = "--hosted", "bots", "--sandbox", "bwrap"
 LADDER = {"deals_at_once": 2, "games_per_day": 100_000, "decision_seconds": LIMIT, "grace_seconds": LIMIT}
 BY_LINES = """while read -r line; do case $line in '{"type":"decision"'*) echo 0 ;; esac; done"""
 
+Rows = dict[str, set[tuple[Any, ...]]]
+STORED = {
+    "games": "SELECT * FROM games",
+    "records": "SELECT * FROM records",
+    "games of the ladder": "SELECT * FROM ladder_games",
+    "seats of the ladder": "SELECT * FROM ladder_seats",
+    "deals of the ladder": "SELECT * FROM ladder_deals WHERE finished IS NOT NULL",
+    "versions that have played": (
+        "SELECT id, bot, version, owner, first_at FROM ladder_versions"
+        " WHERE id IN (SELECT version_id FROM ladder_seats)"
+    ),
+    "acts": "SELECT * FROM acts",
+    "seasons": "SELECT id, started_at, commitment FROM ladder_seasons",
+    "tournaments": "SELECT id, request_id, config, seed, created_at FROM tournaments",
+    "profiles": "SELECT * FROM profiles",
+    "tables": "SELECT id FROM tables",
+}
+"""What is never changed once it is stored."""
+
 
 class Running:
     """A program that runs, and the lines that it prints.
@@ -39,6 +59,7 @@ class Running:
         self.process: Program = subprocess.Popen(
             program, cwd=folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
         )
+        self.printed: list[str] = []
         self._lines = SimpleQueue[str]()
         """What nobody has looked at yet; an empty line is the end."""
         self._reader = Thread(target=self._read)
@@ -48,6 +69,7 @@ class Running:
         assert self.process.stdout is not None
         with self.process.stdout:
             for line in self.process.stdout:
+                self.printed.append(line)
                 self._lines.put(line)
         self._lines.put("")
 
@@ -167,6 +189,25 @@ class Competition:
         for file, text in re.findall(r'download="([^"]+)" href="data:text/plain;base64,([^"]+)"', joined):
             (self.top / name / file).write_bytes(b64decode(text))
         self.guest_starts(name, program)
+
+    def stored(self) -> Rows:
+        """Return what is never changed once stored: rows of the store, tokens, programs of hosted bots."""
+        cup = self.top / "cup"
+        store = f"file:{cup / 'games.sqlite'}?mode=ro"
+        with closing(sqlite3.connect(store, uri=True, timeout=LIMIT)) as database:
+            rows: Rows = {name: set(database.execute(query)) for name, query in STORED.items()}
+        tokens = json.loads((cup / "tokens.json").read_text())["tokens"]
+        rows["tokens"] = {(json.dumps(one, sort_keys=True),) for one in tokens}
+        rows["programs"] = {(str(file), file.read_bytes()) for file in cup.glob("bots/**/*.jsonl.gz")}
+        return rows
+
+    def loses_nothing(self, before: Rows) -> None:
+        """Check that what was stored before is still there, and not another."""
+        after = self.stored()
+        lost = {name: [*(rows - after[name])][:3] for name, rows in before.items()}
+        assert not any(lost.values()), {
+            name: [*(after[name] - before[name])][:9] for name in lost if lost[name]
+        }
 
     def serve(self) -> None:
         """Start the server, as the README of its folder says; hosted bots where they can be had."""

@@ -4,15 +4,13 @@ import json
 import os
 import random
 import shutil
-import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from statistics import median
-from typing import Any
 
 import pytest
 from tests.commands import programs
@@ -35,25 +33,6 @@ DECISIONS = 8
 """Choices of a person at a table, which no game ends before."""
 ROUNDS = 6
 """Rounds of a tournament's schedule, which has some games before a kill and some after it."""
-
-Rows = dict[str, set[tuple[Any, ...]]]
-STORED = {
-    "games": "SELECT * FROM games",
-    "records": "SELECT * FROM records",
-    "games of the ladder": "SELECT * FROM ladder_games",
-    "seats of the ladder": "SELECT * FROM ladder_seats",
-    "deals of the ladder": "SELECT * FROM ladder_deals WHERE finished IS NOT NULL",
-    "versions that have played": (
-        "SELECT id, bot, version, owner, first_at FROM ladder_versions"
-        " WHERE id IN (SELECT version_id FROM ladder_seats)"
-    ),
-    "acts": "SELECT * FROM acts",
-    "seasons": "SELECT id, started_at, commitment FROM ladder_seasons",
-    "tournaments": "SELECT id, request_id, config, seed, created_at FROM tournaments",
-    "profiles": "SELECT * FROM profiles",
-    "tables": "SELECT id FROM tables",
-}
-"""What is never changed once it is stored."""
 
 
 @contextmanager
@@ -83,17 +62,6 @@ class Trouble:
     @property
     def server(self) -> subprocess.Popen[str]:
         return self.competition.running["server"].process
-
-    def stored(self) -> Rows:
-        """Return what is never changed once stored: rows of the store, tokens, programs of hosted bots."""
-        cup = self.competition.top / "cup"
-        store = f"file:{cup / 'games.sqlite'}?mode=ro"
-        with closing(sqlite3.connect(store, uri=True, timeout=LIMIT)) as database:
-            rows: Rows = {name: set(database.execute(query)) for name, query in STORED.items()}
-        tokens = json.loads((cup / "tokens.json").read_text())["tokens"]
-        rows["tokens"] = {(json.dumps(one, sort_keys=True),) for one in tokens}
-        rows["programs"] = {(str(file), file.read_bytes()) for file in cup.glob("bots/**/*.jsonl.gz")}
-        return rows
 
     def visit(self, during: str) -> None:
         """Ask for pages as an honest visitor, one after the other, each over a connection of its own."""
@@ -176,18 +144,11 @@ class Trouble:
 
     def kill(self) -> None:
         """Kill the server, and start it again; nothing that was stored is missing or another."""
-        before = self.stored()
+        before = self.competition.stored()
         self.server.kill()
         self.competition.running["server"].end()
         self.competition.serve()
-        self.check(before)
-
-    def check(self, before: Rows) -> None:
-        after = self.stored()
-        lost = {name: [*(rows - after[name])][:3] for name, rows in before.items()}
-        assert not any(lost.values()), {
-            name: [*(after[name] - before[name])][:9] for name in lost if lost[name]
-        }
+        self.competition.loses_nothing(before)
 
     def go_on(self) -> None:
         """Wait until more deals of the ladder are rated, and the tournament is over."""

@@ -1,5 +1,6 @@
 """What `happycity competition init` writes is true: an organiser and a guest do what their texts say."""
 
+import json
 import re
 import shutil
 import socket
@@ -65,12 +66,20 @@ def follow_guests_readme(guest: Reader, text: str, link: str) -> None:
             assert package, line
             assert (guest.folder / package[1] / "pyproject.toml").exists()
             install_what_tests_have(guest.folder / ".venv")
-        elif line.startswith("python "):
+        elif line == "make start":
             guest.start(line, "connected to localhost")
         elif line.startswith("happycity practice "):
             assert "10 of 10 games of alice" in guest.run(line)
         else:
             guest.run(line)
+
+
+def version_of(organiser: Reader, name: str) -> str:
+    """Return the version that a connected bot says it has."""
+    bots = json.loads(organiser.run("happycity status --json"))["bots"]
+    (version,) = (bot["info"]["version"] for bot in bots if bot["name"] == name)
+    assert isinstance(version, str)
+    return version
 
 
 def install_what_tests_have(environment: Path) -> None:
@@ -90,12 +99,20 @@ def test_organiser_and_guest_follow_their_texts(organiser: Reader, guest: Reader
     organiser.start(serve, "greedy: connected to")
     readme = (organiser.folder / "README.md").read_text(encoding="utf-8")
     follow_guests_readme(guest, readme, organiser.run(invite).strip())
-    guest.stop()  # the token is another one by now
-    guest.start("python bot.py", "connected to localhost")
+    assert guest.run("happycity submit . 2>&1 | grep -e --hosted")  # what the organiser would have to do
+    versions = []
+    for _ in range(2):
+        guest.stop()  # the token is another one by now
+        guest.start("make start", "connected to localhost")
+        versions.append(version_of(organiser, "alice"))
+        guest.run("echo '# a change' >> bot.py")
+    assert versions[0] != versions[1]
     other_link = organiser.run(invite).strip()
-    guest.run(f"mkdir ../bea && cp bot.py ../bea && cd ../bea && happycity join '{other_link}' --bot bea")
+    guest.run(
+        f"mkdir ../bea && cp bot.py Makefile ../bea && cd ../bea && happycity join '{other_link}' --bot bea"
+    )
     guest.run("cd ../bea")
-    guest.start("python bot.py", "connected to localhost")
+    guest.start("make start", "connected to localhost")
     settings = organiser.folder / "tournament.toml"
     text = settings.read_text(encoding="utf-8")
     settings.write_text(re.sub(r"^# (\[\[bots\]\]|name = |join = )", r"\1", text, flags=re.MULTILINE))

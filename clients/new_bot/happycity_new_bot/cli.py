@@ -34,23 +34,18 @@ def new_bot(
             show_default=False,
         ),
     ] = None,
-    published: Annotated[
-        bool, typer.Option("--published", help="Name the SDK's published package, not a checkout.")
-    ] = False,
 ) -> None:
     """Make a project for a new bot, in a language of your choice.
 
     It has a first bot, commands to build, check and play it, a Dockerfile, and a workflow for GitHub.
     """
-    if checkout is not None and published:
-        raise ConfigError("--checkout and --published exclude each other")
     if checkout is not None and not (checkout / "clients").is_dir():
         raise ConfigError(f"--checkout: {checkout} is not a checkout of the arena: it has no folder clients")
-    root = None if published else (checkout or own_checkout())
-    if root is None and not published:
+    root = checkout or own_checkout()
+    if root is None:
         raise ConfigError(f"--checkout: name one, as no SDK is published yet: git clone {REPOSITORY}")
     folder = folder.resolve()
-    write_project(folder, language.value, name=name or folder.name, checkout=root and root.resolve())
+    write_project(folder, language.value, name=name or folder.name, checkout=root.resolve())
     typer.echo(
         f"made {folder}: continue with its README.md, or\n  cd {shlex.quote(str(folder))} && make play"
     )

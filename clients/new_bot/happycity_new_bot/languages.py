@@ -28,13 +28,11 @@ class ProjectLanguage:
     submitted: tuple[str, ...]
     """The files with which it starts elsewhere, as patterns."""
     build: tuple[str, ...]
-    """The commands that build the bot."""
+    """The commands that build the bot, and what it needs of the checkout."""
     test: tuple[str, ...]
     """The commands that test it, once it is built."""
-    build_sdk: tuple[str, ...] = ()
-    """The commands before these where the SDK is that of a checkout."""
-    requirement: tuple[str, str] = ("", "")
-    """What the project's files call the published SDK, and that of a checkout."""
+    requirement: str = ""
+    """What the project's files call the SDK of a checkout."""
     sdk_folders: tuple[str, ...] = ()
     """What an image needs of a checkout."""
     packages: str = ""
@@ -67,11 +65,13 @@ LANGUAGES: Mapping[str, ProjectLanguage] = {
         submitted=("*.py",),
         # Where it is installed already, as in the environment of a checkout, pip must not change it.
         build=(
-            'python -c "import happycity_client, pytest" 2> /dev/null'
-            " || python -m pip install --quiet --editable .[test]",
+            'python -c "import happycity_client" 2> /dev/null || python -m pip install --quiet --editable .',
         ),
-        test=("python -m pytest --quiet",),
-        requirement=("happycity", "happycity @ $checkout"),
+        test=(
+            'python -c "import pytest" 2> /dev/null || python -m pip install --quiet pytest',
+            "python -m pytest --quiet",
+        ),
+        requirement="happycity @ $checkout",
         sdk_folders=_PYTHON_SDK,
     ),
     "go": ProjectLanguage(
@@ -83,7 +83,7 @@ LANGUAGES: Mapping[str, ProjectLanguage] = {
         submitted=("bot",),
         build=("go mod tidy", "go build -o bot ."),
         test=("go test ./...",),
-        requirement=("", f"\nreplace {GO_MODULE} => $sdk"),
+        requirement=f"\nreplace {GO_MODULE} => $sdk",
         sdk_folders=("clients/go",),
     ),
     "typescript": ProjectLanguage(
@@ -93,10 +93,13 @@ LANGUAGES: Mapping[str, ProjectLanguage] = {
         tools="Node.js 18 or later",
         command="node dist/bot.js",
         submitted=("dist/*.js", "package.json", "node_modules/**/*"),
-        build=("npm install --install-links=false --no-audit --no-fund --loglevel=error", "npx tsc"),
+        build=(
+            "test -d $sdk/dist || (cd $sdk && npm ci && npm run build)",
+            "npm install --install-links=false --no-audit --no-fund --loglevel=error",
+            "npx tsc",
+        ),
         test=("npm test --silent",),
-        build_sdk=("test -d $sdk/dist || (cd $sdk && npm ci && npm run build)",),
-        requirement=("^$version", "file:$sdk"),
+        requirement="file:$sdk",
         sdk_folders=("clients/typescript",),
     ),
     "rust": ProjectLanguage(
@@ -108,7 +111,7 @@ LANGUAGES: Mapping[str, ProjectLanguage] = {
         submitted=("target/release/$package",),
         build=("cargo build --quiet --release",),
         test=("cargo test --quiet --release",),
-        requirement=('"$version"', '{ path = "$sdk" }'),
+        requirement='{ path = "$sdk" }',
         sdk_folders=("clients/rust",),
     ),
     "java": ProjectLanguage(
@@ -118,10 +121,12 @@ LANGUAGES: Mapping[str, ProjectLanguage] = {
         tools="Java 17 and Maven 3.8, or later ones",
         command="java -cp target/bot.jar:target/lib/* First",
         submitted=("target/bot.jar", "target/lib/*.jar"),
-        build=("mvn -q -B -ntp package -Dmaven.test.skip",),
+        build=(
+            # Once, as for TypeScript: it takes longer than all the rest.
+            "test -d target || mvn -q -B -ntp -f $sdk -pl happycity -am install -Dmaven.test.skip",
+            "mvn -q -B -ntp package -Dmaven.test.skip",
+        ),
         test=("mvn -q -B -ntp test",),
-        # Once, as for TypeScript: it takes longer than all the rest.
-        build_sdk=("test -d target || mvn -q -B -ntp -f $sdk -pl happycity -am install -Dmaven.test.skip",),
         sdk_folders=("clients/java", "clients/conformance", "proto"),
     ),
     "cpp": ProjectLanguage(
@@ -136,7 +141,7 @@ LANGUAGES: Mapping[str, ProjectLanguage] = {
             "cmake --build build --parallel 2",
         ),
         test=("build/bot_test",),
-        requirement=("find_package(happycity REQUIRED)", "add_subdirectory($sdk happycity)"),
+        requirement="add_subdirectory($sdk happycity)",
         sdk_folders=("clients/cpp", "clients/conformance", "proto"),
         packages="cmake g++ libgrpc++-dev libprotobuf-dev protobuf-compiler protobuf-compiler-grpc",
     ),
@@ -149,7 +154,7 @@ LANGUAGES: Mapping[str, ProjectLanguage] = {
         submitted=("bot.sh",),
         build=("@:",),
         test=("$$(HAPPYCITY) ask first.decision --bot '$$(BOT)' | grep 'build Spa'",),
-        requirement=("happycity[arena]", "happycity[arena] @ $checkout"),
+        requirement="happycity[arena] @ $checkout",
         sdk_folders=_PYTHON_SDK,
     ),
 }

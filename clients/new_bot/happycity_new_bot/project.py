@@ -22,16 +22,14 @@ TEMPLATE = ".in"
 """The end of names of files that have fields; others are copied as they are."""
 
 
-def write_project(folder: Path, language: str, *, name: str, checkout: Path | None) -> list[Path]:
-    """Write a project into a folder that is new or empty; return its files.
-
-    The SDK is the one in `checkout`, or the published package.
+def write_project(folder: Path, language: str, *, name: str, checkout: Path) -> list[Path]:
+    """Write a project into a folder that is new or empty; return its files. The SDK is the one in `checkout`.
 
     Raises:
         ConfigError: the folder is in use or can't be written, or the name can't be a bot's.
     """
     check_bot_name(name)
-    if checkout is not None and not re.fullmatch(r"[\w./:+@-]+", checkout.as_posix()):
+    if not re.fullmatch(r"[\w./:+@-]+", checkout.as_posix()):
         raise ConfigError(f"--checkout: {checkout}: Makefiles can't name a folder with spaces or quotes")
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise ConfigError(f"DIR: {folder} exists and is not an empty folder")
@@ -72,14 +70,12 @@ def package_name(name: str) -> str:
     return plain if plain[:1].isalpha() else f"bot-{plain}".rstrip("-")
 
 
-def _fields(language: str, name: str, checkout: Path | None) -> dict[str, str]:
-    spec, is_published = LANGUAGES[language], checkout is None
-    commands = spec.build if is_published else (*spec.build_sdk, *spec.build)
-    copied = "" if checkout is None else checkout.as_posix()
+def _fields(language: str, name: str, checkout: Path) -> dict[str, str]:
+    spec, copied = LANGUAGES[language], checkout.as_posix()
     words = {
         "package": package_name(name),
         "version": version("happycity"),
-        "checkout": "" if checkout is None else checkout.as_uri(),
+        "checkout": checkout.as_uri(),
         "sdk": f"{copied}/clients/{language}",
     }
 
@@ -93,24 +89,16 @@ def _fields(language: str, name: str, checkout: Path | None) -> dict[str, str]:
         "language": spec.title,
         "source": spec.source,
         "tools": spec.tools,
+        "checkout": copied,
+        "repository": REPOSITORY,
+        "what": "arena" if language == "bridge" else "SDK",
         "command": filled(spec.command),
         "files": filled(", ".join(f'"{pattern}"' for pattern in spec.submitted)),
-        "build": filled("\n".join(f"\t{command}" for command in commands)),
+        "build": filled("\n".join(f"\t{command}" for command in spec.build)),
         "test": filled("\n".join(f"\t{command}" for command in spec.test)),
-        "requirement": filled(spec.requirement[0 if is_published else 1]),
-        "published": ""
-        if is_published
-        else _NOT_PUBLISHED.format(checkout=copied, what="arena" if language == "bridge" else "SDK"),
-        "copy_sdk": "\n".join(
-            f"COPY --from=checkout {part} {copied}/{part}" for part in spec.sdk_folders if not is_published
-        ),
-        "docker_build": filled("docker build -t $package")
-        + ("" if is_published else f" --build-context checkout={copied}")
-        + " .",
+        "requirement": filled(spec.requirement),
+        "copy_sdk": "\n".join(f"COPY --from=checkout {part} {copied}/{part}" for part in spec.sdk_folders),
         "ci_packages": _CI_PACKAGES.format(packages=spec.packages) if spec.packages else "",
-        "ci_arena": _PUBLISHED_CI
-        if is_published
-        else _CI_CHECKOUT.format(checkout=copied, repository=REPOSITORY),
     }
 
 
@@ -131,13 +119,4 @@ def _files(folder: Traversable, path: str = "") -> Iterator[tuple[str, Traversab
             yield f"{path}{entry.name}", entry
 
 
-_NOT_PUBLISHED = """\
-The {what} isn't published yet: this project takes it from the checkout in {checkout}, by a path. Once it is
-published, `happycity new-bot` writes its name and version instead."""
-_CI_CHECKOUT = """\
-      - run: |  # the arena is not published yet: its checkout is put where this project looks for it
-          sudo mkdir -p {checkout} && sudo chown "$USER" {checkout}
-          git clone --depth 1 {repository} {checkout}
-          pip install '{checkout}[arena]'"""
 _CI_PACKAGES = "      - run: sudo apt-get update && sudo apt-get install -y {packages}"
-_PUBLISHED_CI = f"      - run: pip install 'happycity[arena] @ git+{REPOSITORY}'"

@@ -427,6 +427,8 @@ def translate_errors(address: str, access: Access) -> Iterator[None]:
     except grpc.aio.AioRpcError as error:
         details = details_of(error)
         text = one_line(error.details() or error.code().name)
+        if error.code() is grpc.StatusCode.UNIMPLEMENTED:  # gRPC's own words name no service
+            text = "it has no such service; its organiser switches it on (--hosted, --simulation-workers)"
         if error.code() is not grpc.StatusCode.UNAVAILABLE:
             raise ServerError(f"the server {address} refused: {text}", details) from None
         cause = f"the server {address} can't serve: {text}"

@@ -226,7 +226,7 @@ LISTS: Mapping[str, tuple[str, Mapping[str, Callable[[Any], object]], str]] = {
             "until (UTC)": lambda one: moment_text(one.end_time) if one.HasField("end_time") else "now",
             "deals": lambda one: f"{one.deals:,}",
             "games": lambda one: f"{one.games:,}",
-            "commitment": lambda one: one.commitment,
+            "commitment": lambda one: f"{one.commitment[:12]}…",  # the JSON has all of it
         },
         "no seasons",
     ),
