@@ -7,6 +7,7 @@ and are read as they are: nothing has to be compiled. `python -m tools texts` ke
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import cache
 from gettext import GNUTranslations, NullTranslations
 from importlib.resources import files
@@ -14,6 +15,7 @@ from io import BytesIO
 from typing import Final
 
 from babel import Locale
+from babel.dates import format_skeleton, format_time
 from babel.messages.catalog import Catalog
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
@@ -61,6 +63,12 @@ class Language:
             return self.texts.gettext("%(number)s s") % {"number": self.decimals(milliseconds / 1000, 1)}
         number = "<1" if milliseconds < 1 else f"{milliseconds:.0f}"
         return self.texts.gettext("%(number)s ms") % {"number": number}
+
+    def moment(self, seconds: float, *, date: str = "yMMMd", hour: bool = True) -> str:
+        """Return a moment of Unix time in UTC, as a script writes it; `date` is a skeleton of CLDR."""
+        moment = datetime.fromtimestamp(seconds, UTC)
+        text = format_skeleton(date, moment, locale=self.code)
+        return f"{text}, {format_time(moment, 'short', locale=self.code)}" if hour else text
 
     def _written(self, number: str) -> str:
         return number.replace(".", get_decimal_symbol(self.code))
