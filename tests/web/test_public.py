@@ -3,7 +3,7 @@
 import asyncio
 import re
 from collections.abc import AsyncIterator, Iterator
-from contextlib import contextmanager
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from html import unescape
@@ -249,6 +249,50 @@ async def test_feed_has_deals_of_the_ladder(ladder: LadderSite) -> None:
     titles, summaries = zip(*(pair for pair in found if pair[0]), strict=True)
     assert all(title.startswith("Deal ") for title in titles[2:])
     assert any(summary.startswith("1. ") for summary in summaries)
+
+
+@asynccontextmanager
+async def proxied(url: str) -> AsyncIterator[str]:
+    """Run a reverse proxy before a server, which appends who asks, one request a connection."""
+    host, _, port = url.removeprefix("http://").rpartition(":")
+
+    async def relay(source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
+        while part := await source.read(1 << 16):
+            target.write(part)
+
+    async def pass_on(asked: asyncio.StreamReader, client: asyncio.StreamWriter) -> None:
+        head = await asked.readuntil(b"\r\n\r\n")
+        answered, server = await asyncio.open_connection(host, int(port))
+        peer = client.get_extra_info("peername")[0]
+        server.write(head[:-2] + f"X-Forwarded-For: {peer}\r\nConnection: close\r\n\r\n".encode())
+        asking = asyncio.create_task(relay(asked, server))
+        await relay(answered, client)
+        asking.cancel()
+        client.close()
+        server.close()
+
+    async with await asyncio.start_server(pass_on, "127.0.0.1", 0) as server:
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+
+
+@pytest.mark.parametrize("trusted", ["127.0.0.1", ""])
+async def test_visitors_behind_a_proxy_play_their_own_games(trusted: str, folder: Path) -> None:
+    """The games of an hour count by the address that a trusted proxy names, whatever a visitor writes."""
+    tokens = folder / "tokens.json"
+    h.issued_token(tokens, Role.ORGANISER, "olga")
+    values: dict[str, Any] = {"public": True, "tokens": tokens, "guests_play": 2, "trusted_proxy": trusted}
+    async with h.pages(folder, house="greedy", **values) as url, proxied(url) as address:
+
+        async def sit_down(source: str, name: str) -> int:
+            transport = httpx.AsyncHTTPTransport(local_address=source)
+            async with httpx.AsyncClient(timeout=LIMIT, base_url=address, transport=transport) as visitor:
+                form = {"name": name, "seat1": "me", "seat2": "greedy"}
+                shown = {"x-forwarded-for": f"6.6.6.{len(name)}"}
+                return (await visitor.post("/play", data=form, headers=shown)).status_code
+
+        asked = [("127.0.0.2", "A"), ("127.0.0.2", "AA"), ("127.0.0.2", "AAA"), ("127.0.0.3", "B")]
+        statuses = [await sit_down(*one) for one in asked]
+    assert statuses == [303, 303, 429, 303 if trusted else 429]
 
 
 @contextmanager
