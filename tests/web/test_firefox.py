@@ -16,7 +16,7 @@ import websockets
 from tests.waiting import LIMIT
 from tests.web.table import OVERFLOWING
 
-pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.level(3)]
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.nightly]
 
 _SETTINGS = 'user_pref("ui.prefersReducedMotion", 1);\nuser_pref("remote.active-protocols", 1);\n'
 _FOUND = """(selector) => new Promise((resolve) => {

@@ -176,7 +176,7 @@ async def test_moments_have_one_style(
     assert len(seen) > 5
 
 
-def test_one_function_of_each_side_writes_moments() -> None:
+async def test_one_function_of_each_side_writes_moments() -> None:
     """Dates in a second style would come from a second place."""
     for form, places in {
         r"strftime|format_date|format_skeleton|isoformat": {"languages.py", "render.py"},

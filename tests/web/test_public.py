@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from html import unescape
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from importlib.resources import files
 from io import BytesIO
 from pathlib import Path
 from threading import Thread
@@ -19,7 +20,7 @@ import grpc
 import httpx
 import pytest
 import pytest_asyncio
-from PIL import Image
+from PIL import Image, ImageChops, ImageStat
 from playwright.async_api import Browser, expect
 from tests import programs
 from tests.server import harness as h
@@ -28,13 +29,15 @@ from tests.server.conftest import playing
 from tests.waiting import LIMIT
 from tests.web.conftest import Site
 from tests.web.ladders import LadderSite
+from tools.docs.card_art import HEIGHT, WIDTH, art_page
 
+from happycity import CARDS
 from happycity.v1 import match_pb2
 from happycity.wire.match import duration_message
 from happycity_runtime.tokens import Role
 from happycity_runtime.transport import Access
 from happycity_web.guard import COOKIE, SEAT_COOKIE
-from happycity_web.picture import SIZE, game_picture
+from happycity_web.picture import ART_FILE, ART_SIZE, ARTS_A_ROW, SIZE, game_picture
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -179,6 +182,21 @@ async def test_picture_is_drawn_once_and_kept(public: PublicSite, monkeypatch: p
     image = Image.open(BytesIO(first.content))
     assert (image.format, image.size) == ("PNG", SIZE)
     assert len(image.getcolors(1 << 20) or ()) > 20  # there is something on it
+
+
+@pytest.mark.level(3)
+async def test_pictures_have_the_cards_as_they_are(browser: Browser) -> None:
+    """The file of the cards' pictures is what Chromium draws of them now."""
+    page = await browser.new_page(viewport={"width": WIDTH, "height": HEIGHT}, color_scheme="light")
+    await page.set_content(art_page())
+    drawn = Image.open(BytesIO(await page.screenshot())).convert("RGB")
+    kept = Image.open(str(files("happycity_web").joinpath(ART_FILE))).convert("RGB")
+    assert drawn.size == kept.size
+    for number, card in enumerate(CARDS):
+        left, top = number % ARTS_A_ROW * ART_SIZE[0], number // ARTS_A_ROW * ART_SIZE[1]
+        box = (left, top, left + ART_SIZE[0], top + ART_SIZE[1])
+        difference = ImageChops.difference(drawn.crop(box), kept.crop(box))
+        assert sum(ImageStat.Stat(difference).mean) < 6, f"{card.id}: python -m tools card-art draws it"
 
 
 async def test_pictures_count_as_costly_calls(folder: Path) -> None:

@@ -47,7 +47,7 @@ PAGE_CALLS = 4
 PICTURE_CALLS = 20
 """What drawing the picture of a game costs besides, in calls."""
 _PICTURES = Kind[bytes]("pictures", kept=64)
-"""Of finished matches, by id; each takes some 60 kB."""
+"""Of finished matches, by id; each takes some 150 kB."""
 
 _TO_OTHER_SITES = {"cross-origin-resource-policy": "cross-origin"}
 ANALYSIS_CALLS = 20

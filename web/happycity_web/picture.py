@@ -6,7 +6,6 @@ import re
 from functools import cache
 from importlib.resources import files
 from io import BytesIO
-from typing import Final
 
 from PIL import Image, ImageDraw, ImageFont
 
@@ -18,14 +17,9 @@ SIZE = (1200, 630)
 ART_FILE, ART_SIZE, ARTS_A_ROW = "card-art.webp", (120, 72), 10
 """The pictures of all cards, in rows; `python -m tools card-art` draws them."""
 
-_PACKAGE: Final = files("happycity_web")
 _STYLE = files("happycity_viewer").joinpath("static", "style.css").read_text(encoding="utf-8")
 _COLOURS = dict(re.findall(r"--([\w-]+): (#\w+)", _STYLE.partition("@media")[0]))
 """Those of the pages in light mode, by their names."""
-_INK, _SOFT = _COLOURS["ink"], _COLOURS["soft"]
-_FACES = ("latin", "europe", "cyrillic")
-_RUNS = re.compile(r"([ !#&-)+-:?A-Z_a-z]+)|([À-ÖØ-\u017f«»]+)|([\u0400-\u04ff]+)|.")
-"""Parts of a text that one of the faces has, or none of them."""
 _EDGE, _GAP = 40, 16
 _LINE = 62
 """Height of a place after the third."""
@@ -36,61 +30,51 @@ _LIFTS = (60, 30, 0)
 def game_picture(game: Json) -> bytes:
     """Return a finished game of `game_json` as PNG: the podium, with all cities as they are at the end.
 
-    Only the last position of the game is looked at. It takes some 60 ms.
+    Only the last position of the game is looked at. It takes some 30 ms.
     """
     image = Image.new("RGB", SIZE, _COLOURS["page"])
     draw = ImageDraw.Draw(image)
-    results, cities = game["end"]["results"], game["plies"][-1]["cities"]
-    order = sorted(range(len(results)), key=lambda seat: int(results[seat]["rank"]))
-    stands = [(game["bots"][seat], results[seat], cities[seat]) for seat in order]
-    winners = ", ".join(bot for bot, result, _ in stands if result["place"] == 1)
-    won = f"{winners} {'share the first place' if ', ' in winners else 'has won'}"
-    _write(draw, "Happy City arena", (_EDGE, 44), "l", size=30, colour=_SOFT)
-    _write(draw, f"Match {game['match']}, {game['mode']}", (SIZE[0] - _EDGE, 44), "r", size=30, colour=_SOFT)
-    columns = (1, 0, 2) if len(order) > 2 else (0, 1)
+    seats = zip(game["bots"], game["end"]["results"], game["plies"][-1]["cities"], strict=True)
+    stands = sorted(seats, key=lambda seat: int(seat[1]["rank"]))
+    _write(draw, (_EDGE, 44), "Happy City arena", 30, anchor="lm")
+    _write(draw, (SIZE[0] - _EDGE, 44), f"Match {game['match']}, {game['mode']}", 30, anchor="rm")
+    columns = (1, 0, 2) if len(stands) > 2 else (0, 1)
     unit = (SIZE[0] - 2 * _EDGE - (len(columns) - 1) * _GAP) / (len(columns) + 0.3)
-    left, bottom = _EDGE, SIZE[1] - 24 - _LINE * (len(order) - len(columns))
-    middle = (60 + bottom - _height(int(unit * 1.3), 0)) // 2
-    _write(draw, won, (SIZE[0] // 2, middle), "m", size=68, width=SIZE[0] - 2 * _EDGE)
+    left, bottom = _EDGE, SIZE[1] - 24 - _LINE * (len(stands) - len(columns))
     for number in columns:
         width = int(unit * 1.3 if number == 0 else unit)
-        _draw_stand(image, stands[number], (left, bottom - _height(width, number), width), bottom)
+        top = bottom - 152 - _LIFTS[number] - 2 * ((width - 32) * ART_SIZE[1] // ART_SIZE[0] // 5 + 5)
+        box = (left, top, left + width, bottom)
+        draw.rounded_rectangle(box, 16, _COLOURS["surface"], _COLOURS["rule"], 4)
+        _draw_name(draw, stands[number], (left, top, width))
+        points = str(stands[number][1]["points"])
+        _write(draw, (left + width // 2, top + 104), points, 60 if number else 76)
+        _paste_city(image, stands[number][2], (left + 16, top + 148, width - 32), columns=5)
         left += width + _GAP
-    for row, (bot, result, city) in enumerate(stands[3:]):
-        middle = bottom + row * _LINE + _LINE // 2 + 4
-        _draw_name(draw, bot, result, (_EDGE, middle, 330))
-        _write(draw, str(result["points"]), (_EDGE + 420, middle), "r", size=40, width=90)
-        _paste_city(image, city, (_EDGE + 444, middle - 21, SIZE[0] - 2 * _EDGE - 444), columns=10)
+        if number == 0:
+            winners = ", ".join(bot for bot, result, _ in stands if result["place"] == 1)
+            won = f"{winners} {'share the first place' if ', ' in winners else 'has won'}"
+            _write(draw, (SIZE[0] // 2, (60 + top) // 2), won, 68, width=SIZE[0] - 2 * _EDGE)
+    for row, stand in enumerate(stands[3:]):
+        top = bottom + row * _LINE + 6
+        _draw_name(draw, stand, (_EDGE, top, 330))
+        _write(draw, (_EDGE + 420, top + 31), str(stand[1]["points"]), 40, anchor="rm")
+        _paste_city(image, stand[2], (_EDGE + 444, top + 10, SIZE[0] - 2 * _EDGE - 444), columns=10)
     written = BytesIO()
     image.save(written, "PNG", compress_level=3)
     return written.getvalue()
 
 
-def _height(width: int, number: int) -> int:
-    """Return the height of one of the podium, 0 for the highest."""
-    return 152 + _LIFTS[number] + 2 * ((width - 32) * ART_SIZE[1] // ART_SIZE[0] // 5 + 5)
-
-
-def _draw_stand(
-    image: Image.Image, stand: tuple[str, Json, list[str]], place: tuple[int, int, int], bottom: int
+def _draw_name(
+    draw: ImageDraw.ImageDraw, stand: tuple[str, Json, list[str]], place: tuple[int, int, int]
 ) -> None:
-    """Draw one of the podium: its left edge, its upper edge, and its width are `place`."""
-    draw, (bot, result, city), (left, top, width) = ImageDraw.Draw(image), stand, place
-    is_first, inner = result["place"] == 1, width - 32
-    edge, head = (_COLOURS[name] for name in (("coin-rim", "coin") if is_first else ("rule", "sunken")))
-    draw.rounded_rectangle((left, top, left + width, bottom), 16, _COLOURS["surface"], edge, 4)
-    draw.rounded_rectangle((left, top, left + width, top + 62), 16, head, edge, 4)
-    _draw_name(draw, bot, result, (left + 16, top + 31, inner))
-    _write(draw, str(result["points"]), (left + width // 2, top + 104), "m", size=76 if is_first else 60)
-    _paste_city(image, city, (left + 16, top + 148, inner), columns=5)
-
-
-def _draw_name(draw: ImageDraw.ImageDraw, bot: str, result: Json, place: tuple[int, int, int]) -> None:
-    """Draw the place and the name of a seat: its left edge, its middle, and its width are `place`."""
-    left, middle, width = place
-    draw.rounded_rectangle((left, middle - 21, left + 42, middle + 21), 10, _COLOURS["surface"])
-    _write(draw, str(result["place"]), (left + 21, middle), "m", size=30)
-    _write(draw, bot, (left + 56, middle), "l", size=32, width=width - 56)
+    """Draw a bar with a place and a name: its left edge, its upper edge, and its width are `place`."""
+    (left, top, width), is_first = place, stand[1]["place"] == 1
+    edge, back = (_COLOURS[name] for name in (("coin-rim", "coin") if is_first else ("rule", "sunken")))
+    draw.rounded_rectangle((left, top, left + width, top + 58), 16, back, edge, 4)
+    draw.rounded_rectangle((left + 12, top + 10, left + 50, top + 48), 10, _COLOURS["surface"])
+    _write(draw, (left + 31, top + 29), str(stand[1]["place"]), 28)
+    _write(draw, (left + 64, top + 29), stand[0], 32, anchor="lm", width=width - 80)
 
 
 def _paste_city(image: Image.Image, city: list[str], place: tuple[int, int, int], *, columns: int) -> None:
@@ -100,43 +84,35 @@ def _paste_city(image: Image.Image, city: list[str], place: tuple[int, int, int]
     for number, card_id in enumerate(city):
         row, column = divmod(number, columns)
         at = (left + column * (size[0] + 5), top + row * (size[1] + 5))
-        image.paste(_art(card_id).resize(size, Image.Resampling.LANCZOS), at)
+        image.paste(_arts()[card_id].resize(size, Image.Resampling.LANCZOS), at)
 
 
 @cache
-def _art(card_id: str) -> Image.Image:
-    """Return the picture of a card."""
-    row, column = divmod(next(number for number, card in enumerate(CARDS) if card.id == card_id), ARTS_A_ROW)
-    left, top = column * ART_SIZE[0], row * ART_SIZE[1]
-    with Image.open(BytesIO(_PACKAGE.joinpath(ART_FILE).read_bytes())) as arts:
-        return arts.convert("RGB").crop((left, top, left + ART_SIZE[0], top + ART_SIZE[1]))
+def _arts() -> dict[str, Image.Image]:
+    """Return the pictures of cards by their ids."""
+    (width, height), found = ART_SIZE, {}
+    with Image.open(BytesIO(files("happycity_web").joinpath(ART_FILE).read_bytes())) as file:
+        arts = file.convert("RGB")
+        for number, card in enumerate(CARDS):
+            left, top = number % ARTS_A_ROW * width, number // ARTS_A_ROW * height
+            found[card.id] = arts.crop((left, top, left + width, top + height))
+    return found
 
 
 def _write(
     draw: ImageDraw.ImageDraw,
+    at: tuple[int, int],
     text: str,
-    place: tuple[int, int],
-    anchor: str,
-    *,
     size: int,
-    width: int = SIZE[0],
-    colour: str = _INK,
+    *,
+    anchor: str = "mm",
+    width: int = 999,
 ) -> None:
-    """Write a text, smaller than `size` pixels where it would be too wide; `anchor` is l, m or r."""
-    runs = [(run[0], run.lastindex) for run in _RUNS.finditer(text)]
-    needed = sum(_font(size, face).getlength(part) for part, face in runs)
-    size = int(size * min(1, width / needed))
-    lengths = [_font(size, face).getlength(part) for part, face in runs]
-    left = place[0] - sum(lengths) * {"l": 0, "m": 0.5, "r": 1}[anchor]
-    for (part, face), length in zip(runs, lengths, strict=True):
-        # By the line on which letters stand, as faces differ in their middles.
-        draw.text((left, place[1] + round(size * 0.36)), part, colour, _font(size, face), "ls")
-        left += length
+    """Write a text, smaller than `size` pixels where it would be wider than `width`."""
+    needed = _font(size).getlength(text)
+    draw.text(at, text, _COLOURS["ink"], _font(int(size * min(1, width / needed))), anchor)
 
 
 @cache
-def _font(size: int, face: int | None) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
-    if face is None:
-        return ImageFont.load_default(size)
-    file = _PACKAGE.joinpath("static", "fonts", f"nunito-black-{_FACES[face - 1]}.woff2")
-    return ImageFont.truetype(BytesIO(file.read_bytes()), size)
+def _font(size: int) -> ImageFont.FreeTypeFont:
+    return ImageFont.truetype(BytesIO(files("happycity_web").joinpath("picture.woff2").read_bytes()), size)
