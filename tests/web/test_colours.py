@@ -1,4 +1,4 @@
-"""What colours tell is told by something else too: who sees some of them alike misses nothing."""
+"""What colours tell, something else tells too: who sees some of them alike misses nothing."""
 
 from io import BytesIO
 from typing import Any, NamedTuple
@@ -40,7 +40,7 @@ class State(NamedTuple):
     """A selector of elements in this state."""
     other: str
     """A selector of elements that are not."""
-    told_by: int
+    shown_by: int
 
 
 AT_TABLE = {
@@ -83,7 +83,7 @@ async def test_states_of_a_table_need_no_colours(browser: Browser, site: Site) -
                 found = iter(await signs(page, *selectors))
                 for name, state in states.items():
                     for noted in seen[name]:
-                        noted |= {sign[state.told_by] for sign in next(found)}
+                        noted |= {sign[state.shown_by] for sign in next(found)}
                 icons = await signs(page, *(f".market .c-{colour} .kind" for colour in COLOURS))
                 for colour, cards in zip(COLOURS, icons, strict=True):
                     types[colour] |= {sign[ICONS] for sign in cards}
