@@ -25,7 +25,7 @@ export function decimal(text) {
   return text.replace(".", point);
 }
 
-// Shows the moments of a page, or of a part that was replaced, in the reader's own time zone and way of writing.
+// Shows the moments of a page or part in the reader's own time zone and way of writing.
 export function localise(root) {
   const page = document.documentElement.lang;
   const own = navigator.languages.find((language) => language.startsWith(page)); // such as en-GB for en
@@ -36,7 +36,7 @@ export function localise(root) {
   }
 }
 
-queueMicrotask(() => localise(document)); // once other modules have read what the server wrote
+queueMicrotask(() => localise(document)); // live.js keeps what the server wrote
 
 const NO_CLOCK = 3600; // seconds; more is not shown
 
