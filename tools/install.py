@@ -37,6 +37,7 @@ VNU = READERS / "node_modules" / ".bin" / "vnu"
 
 NEEDS = {
     "browser": Need(("chromium", "chromium-browser", "google-chrome"), ("chromium",)),
+    "firefox": Need(("firefox-esr", "firefox"), ("firefox-esr",)),
     "postgres": Need(("initdb",), ("postgresql",)),
     "grpc-cpp": Need(
         ("grpc_cpp_plugin",),

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.commands.programs import happycity, tournament
+from tests.terminal.test_show import stored_record
 from tests.waiting import PATIENT
 
 pytestmark = pytest.mark.usefixtures("run_folder")
@@ -49,6 +50,21 @@ def test_all_seats_are_analysed_at_once() -> None:
         assert content["places"][decision["decision"] - 1][0] == decision["expected_place"]
         assert decision["losses"][decision["move"]] == decision["loss"]
         assert decision["losses"][decision["best"]] == 0
+
+
+def test_decisions_of_a_stand_in_have_places(run_folder: Path) -> None:
+    """They are not judged, and those after them keep their numbers."""
+    record = json.loads(stored_record(run_folder / "games.sqlite", 1))
+    for line in record["moves"][4:6]:
+        line["by"] = "quick"
+    file = run_folder / "stand-in.json"
+    file.write_text(json.dumps(record))
+    content = json.loads(happycity("analyse", file, "--every-seat", "--budget", 0, "--json").output)
+    assert len(content["places"]) == len(record["moves"]) + 1
+    assert content["places"][4] == content["places"][5] == content["places"][6]
+    for decision in chain.from_iterable(seat["decisions"] for seat in content["seats"]):
+        seat = record["moves"][decision["decision"] - 1]["seat"]
+        assert content["places"][decision["decision"] - 1][seat] == decision["expected_place"]
 
 
 @pytest.mark.level(2)

@@ -34,7 +34,7 @@ def _point(second: int, version: int, rating: rating_pb2.Rating) -> pb.RatingPoi
 def test_an_axis_of_time_has_few_round_moments(low: int, length: int) -> None:
     """From a minute to twenty years, one to four different moments are written, all of them on the axis."""
     across = Scale(low, low + length)
-    written = moments(across)
+    written = moments(across, language("en"))
     assert len(written) <= 4
     assert len({text for _, text in written}) == len(written)
     assert all(across.low <= place <= across.high for place, _ in written)
@@ -45,14 +45,16 @@ def test_an_axis_of_time_has_few_round_moments(low: int, length: int) -> None:
 def test_moments_of_a_chart() -> None:
     # Hours of a day are written with the time, days with the year.
     noon = datetime(2026, 11, 23, 12, tzinfo=UTC).timestamp()
-    assert (noon, "11-23 12:00") in moments(Scale(noon - 3000, noon + 3000))
-    assert (noon - 43200, "2026-11-23") in moments(Scale(noon - 100_000, noon + 100_000))
-    assert [text for _, text in moments(Scale(noon - 60, noon + 5400))] == ["11-23 13:00"]
+    assert (noon, "Nov 23, 12:00\u202fPM") in moments(Scale(noon - 3000, noon + 3000), language("en"))
+    assert (noon - 43200, "23 lis 2026") in moments(Scale(noon - 100_000, noon + 100_000), language("pl"))
+    assert [text for _, text in moments(Scale(noon - 60, noon + 5400), language("uk"))] == ["23 лист., 13:00"]
 
     # A bot that has just begun has a chart with a moment on its axis.
-    drawn = ET.fromstring(str(rating_history([_point(86430, 1, _rating(1500, 50))], label="Elo")))
+    drawn = ET.fromstring(
+        str(rating_history([_point(86430, 1, _rating(1500, 50))], label="Elo", language=language("en")))
+    )
     texts = [element.text for element in drawn.iter() if element.get("class") == "tick"]
-    assert "01-02 00:01" in texts
+    assert "Jan 2, 12:01\u202fAM" in texts
 
 
 def test_history_has_a_band_for_each_version() -> None:
@@ -65,7 +67,7 @@ def test_history_has_a_band_for_each_version() -> None:
         _point(345600, 9, _rating(1620, 20)),
     ]
     assert [[point.version_id for point in run] for run in version_runs(points)] == [[3, 3], [5], [9, 9]]
-    drawn = ET.fromstring(str(rating_history(points, label="Elo")))
+    drawn = ET.fromstring(str(rating_history(points, label="Elo", language=language("en"))))
     classes = [element.get("class", "") for element in drawn.iter()]
     assert [kind for kind in classes if kind.startswith("band")] == ["band s0", "band s2"]
     assert classes.count("part s1") == 1

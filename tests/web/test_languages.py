@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import httpx
 import pytest
@@ -19,6 +20,7 @@ from happycity_viewer.languages import LANGUAGES, language
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
+ROOT = Path(__file__).parents[2]
 PSEUDO = "fr"
 """A language that the pages don't have; in the tests its texts are the English ones in brackets."""
 
@@ -133,6 +135,55 @@ async def test_pages_speak_the_language_and_fit(
         assert not await page.evaluate(OVERFLOWING), path
         if "tournaments" in path:
             await expect(page.locator("#h-standings")).to_have_text(heading)
+
+
+MOMENTS = """([zone, end]) => {
+  const style = { dateStyle: "medium", timeStyle: "short", timeZone: zone };
+  const format = new Intl.DateTimeFormat(document.documentElement.lang, style);
+  const said = (one) => format.format(new Date(one.dateTime)) + end;
+  return [...document.querySelectorAll("time")].map((one) => [one.textContent, said(one)]);
+}"""
+"""What moments are shown as, and what they should be."""
+
+
+@pytest.mark.parametrize(("zone", "end"), [("America/New_York", ""), ("UTC", " UTC")])
+async def test_moments_have_one_style(
+    zone: str, end: str, browser: Browser, ladder: LadderSite, tournament: int, site: Site
+) -> None:
+    """Scripts write them in the reader's time zone, and the server, for who has none, in UTC."""
+    async with ladder.browsing(browser, "olga") as signed_in:
+        cookies = await signed_in.cookies()
+    seen = set[str]()
+    async with await browser.new_context(
+        locale="pl-PL", timezone_id="America/New_York", java_script_enabled=not end
+    ) as context:
+        await context.add_cookies(cookies)  # type: ignore[arg-type]  # as they were given
+        page = await context.new_page()
+        pages = [
+            ladder.url + path for path in ("/", "/ladder", "/ladder/seasons", "/ladder/deals", "/access")
+        ]
+        pages += [
+            f"{ladder.url}/ladder/bots/anna",
+            f"{site.url}/tournaments/{tournament}",
+            f"{site.url}/matches",
+        ]
+        for address in pages:
+            await page.goto(address)
+            found = await page.evaluate(MOMENTS, [zone, end])
+            for shown, expected in found:
+                assert shown.replace("\u202f", " ") == expected.replace("\u202f", " "), address
+                seen.add(address)
+    assert len(seen) > 5
+
+
+async def test_one_function_of_each_side_writes_moments() -> None:
+    """Dates in a second style would come from a second place."""
+    for form, places in {
+        r"strftime|format_date|format_skeleton|isoformat": {"languages.py", "render.py"},
+        r"Intl\.DateTimeFormat|toLocale(Date|Time)String|dateStyle": {"words.js"},
+    }.items():
+        code = [path for root in ("viewer", "web") for path in (ROOT / root).rglob("*.[pj][ys]")]
+        assert {path.name for path in code if re.search(form, path.read_text("utf-8"))} == places
 
 
 async def test_chosen_language_stays(page: Page, family_match: int) -> None:

@@ -3,11 +3,12 @@
 import asyncio
 import re
 from collections.abc import AsyncIterator, Iterator
-from contextlib import contextmanager
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from html import unescape
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from importlib.resources import files
 from io import BytesIO
 from pathlib import Path
 from threading import Thread
@@ -19,7 +20,7 @@ import grpc
 import httpx
 import pytest
 import pytest_asyncio
-from PIL import Image
+from PIL import Image, ImageChops, ImageStat
 from playwright.async_api import Browser, expect
 from tests import programs
 from tests.server import harness as h
@@ -28,13 +29,15 @@ from tests.server.conftest import playing
 from tests.waiting import LIMIT
 from tests.web.conftest import Site
 from tests.web.ladders import LadderSite
+from tools.docs.card_art import HEIGHT, WIDTH, art_page
 
+from happycity import CARDS
 from happycity.v1 import match_pb2
 from happycity.wire.match import duration_message
 from happycity_runtime.tokens import Role
 from happycity_runtime.transport import Access
 from happycity_web.guard import COOKIE, SEAT_COOKIE
-from happycity_web.picture import SIZE, game_picture
+from happycity_web.picture import ART_FILE, ART_SIZE, ARTS_A_ROW, SIZE, game_picture
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -181,6 +184,21 @@ async def test_picture_is_drawn_once_and_kept(public: PublicSite, monkeypatch: p
     assert len(image.getcolors(1 << 20) or ()) > 20  # there is something on it
 
 
+@pytest.mark.level(3)
+async def test_pictures_have_the_cards_as_they_are(browser: Browser) -> None:
+    """The file of the cards' pictures is what Chromium draws of them now."""
+    page = await browser.new_page(viewport={"width": WIDTH, "height": HEIGHT}, color_scheme="light")
+    await page.set_content(art_page())
+    drawn = Image.open(BytesIO(await page.screenshot())).convert("RGB")
+    kept = Image.open(str(files("happycity_web").joinpath(ART_FILE))).convert("RGB")
+    assert drawn.size == kept.size
+    for number, card in enumerate(CARDS):
+        left, top = number % ARTS_A_ROW * ART_SIZE[0], number // ARTS_A_ROW * ART_SIZE[1]
+        box = (left, top, left + ART_SIZE[0], top + ART_SIZE[1])
+        difference = ImageChops.difference(drawn.crop(box), kept.crop(box))
+        assert sum(ImageStat.Stat(difference).mean) < 6, f"{card.id}: python -m tools card-art draws it"
+
+
 async def test_pictures_count_as_costly_calls(folder: Path) -> None:
     """Who asks for the pictures of many games is soon refused."""
     async with h.serving(folder, web="127.0.0.1:0", calls_burst=50, calls_per_second=0.001) as (
@@ -249,6 +267,50 @@ async def test_feed_has_deals_of_the_ladder(ladder: LadderSite) -> None:
     titles, summaries = zip(*(pair for pair in found if pair[0]), strict=True)
     assert all(title.startswith("Deal ") for title in titles[2:])
     assert any(summary.startswith("1. ") for summary in summaries)
+
+
+@asynccontextmanager
+async def proxied(url: str) -> AsyncIterator[str]:
+    """Run a reverse proxy before a server, which appends who asks, one request a connection."""
+    host, _, port = url.removeprefix("http://").rpartition(":")
+
+    async def relay(source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
+        while part := await source.read(1 << 16):
+            target.write(part)
+
+    async def pass_on(asked: asyncio.StreamReader, client: asyncio.StreamWriter) -> None:
+        head = await asked.readuntil(b"\r\n\r\n")
+        answered, server = await asyncio.open_connection(host, int(port))
+        peer = client.get_extra_info("peername")[0]
+        server.write(head[:-2] + f"X-Forwarded-For: {peer}\r\nConnection: close\r\n\r\n".encode())
+        asking = asyncio.create_task(relay(asked, server))
+        await relay(answered, client)
+        asking.cancel()
+        client.close()
+        server.close()
+
+    async with await asyncio.start_server(pass_on, "127.0.0.1", 0) as server:
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+
+
+@pytest.mark.parametrize("trusted", ["127.0.0.1", ""])
+async def test_visitors_behind_a_proxy_play_their_own_games(trusted: str, folder: Path) -> None:
+    """The games of an hour count by the address that a trusted proxy names, whatever a visitor writes."""
+    tokens = folder / "tokens.json"
+    h.issued_token(tokens, Role.ORGANISER, "olga")
+    values: dict[str, Any] = {"public": True, "tokens": tokens, "guests_play": 2, "trusted_proxy": trusted}
+    async with h.pages(folder, house="greedy", **values) as url, proxied(url) as address:
+
+        async def sit_down(source: str, name: str) -> int:
+            transport = httpx.AsyncHTTPTransport(local_address=source)
+            async with httpx.AsyncClient(timeout=LIMIT, base_url=address, transport=transport) as visitor:
+                form = {"name": name, "seat1": "me", "seat2": "greedy"}
+                shown = {"x-forwarded-for": f"6.6.6.{len(name)}"}
+                return (await visitor.post("/play", data=form, headers=shown)).status_code
+
+        asked = [("127.0.0.2", "A"), ("127.0.0.2", "AA"), ("127.0.0.2", "AAA"), ("127.0.0.3", "B")]
+        statuses = [await sit_down(*one) for one in asked]
+    assert statuses == [303, 303, 429, 303 if trusted else 429]
 
 
 @contextmanager

@@ -32,7 +32,7 @@ TOURNAMENTS = (
     ("--title", "Expert duels", "--seats", "2", "--rounds", "20", "--seed", "7", "--mode", "expert"),
 )
 FIRST_MATCH = "/matches/1"
-_CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
+CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 _DESKTOP, _PHONE = (1280, 800), (375, 667)
 _WIDEST = 1200  # pixels
 _QUALITIES = (80, 65, 50, 40, 30)  # of WebP: the first that is small enough
@@ -81,7 +81,7 @@ PICTURES = (
 
 def main() -> None:
     """Make the pictures."""
-    program = next(filter(None, map(shutil.which, _CHROMIUM)), None)
+    program = next(filter(None, map(shutil.which, CHROMIUM)), None)
     if program is None:
         sys.exit("no Chromium found; `python -m tools install browser` installs one")
     with (

@@ -6,7 +6,9 @@ and are read as they are: nothing has to be compiled. `python -m tools texts` ke
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import cache
 from gettext import GNUTranslations, NullTranslations
 from importlib.resources import files
@@ -14,6 +16,7 @@ from io import BytesIO
 from typing import Final
 
 from babel import Locale
+from babel.dates import format_skeleton, format_time
 from babel.messages.catalog import Catalog
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
@@ -62,6 +65,12 @@ class Language:
         number = "<1" if milliseconds < 1 else f"{milliseconds:.0f}"
         return self.texts.gettext("%(number)s ms") % {"number": number}
 
+    def moment(self, seconds: float, *, date: str = "yMMMd", hour: bool = True) -> str:
+        """Return a moment of Unix time in UTC, as a script writes it; `date` is a skeleton of CLDR."""
+        moment = datetime.fromtimestamp(seconds, UTC)
+        text = format_skeleton(date, moment, locale=self.code)
+        return f"{text}, {format_time(moment, 'short', locale=self.code)}" if hour else text
+
     def _written(self, number: str) -> str:
         return number.replace(".", get_decimal_symbol(self.code))
 
@@ -103,14 +112,7 @@ def _forms(code: str, texts: NullTranslations, singular: str, plural: str) -> di
 
 def preferred(wanted: str) -> str:
     """Return which of the languages suits best to an `Accept-Language` header; English if none does."""
-    weights: dict[str, float] = {}
-    for entry in wanted.lower().split(","):
-        tag, _, parameter = entry.partition(";")
-        code = tag.strip().partition("-")[0]
-        try:
-            weight = float(parameter.strip().removeprefix("q=") or 1)
-        except ValueError:
-            continue
-        if code in LANGUAGES and weight > 0:
-            weights[code] = max(weight, weights.get(code, 0.0))
-    return max(weights, key=lambda code: weights[code], default="en")
+    entries = re.findall(r"(?:^|,)\s*([a-z]+)[\w-]*(?:\s*;\s*q=([01](?:\.\d*)?))?\s*(?=,|$)", wanted.lower())
+    found = [(float(weight or 1), -number, code) for number, (code, weight) in enumerate(entries)]
+    known = [one for one in found if one[2] in LANGUAGES and one[0]]
+    return max(known, default=(1.0, 0, "en"))[2]

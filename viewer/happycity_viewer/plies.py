@@ -27,6 +27,7 @@ _PLACED = frozenset({EventKind.BUILD, EventKind.DWELL, EventKind.TAKE, EventKind
 _NOTED = frozenset({EventKind.DECK_REBUILT, EventKind.EFFECT_PAID, EventKind.CARD_LOST, EventKind.COPY})
 """What is shown of what follows from a move."""
 _MOVES = frozenset(kind for kind in EventKind if kind <= EventKind.COPY)
+_UNREAD = frozenset({"ply", "phase", "move", "uses"})
 _FINAL = ("points", "coins", "inhabitants", "hearts")
 """What only the result knows in full, as specials copy at the end (article 6.3)."""
 
@@ -118,11 +119,22 @@ def playback_json(
     return game_json(playback, plies, end=end, tournament_id=tournament_id)
 
 
-def game_text(game: Json, plies: Sequence[str]) -> str:
-    """Return a game of `game_json` encoded; its positions are encoded already, but the last may differ."""
-    shown = [*plies[:-1], *map(encode, game["plies"][-1:])]
-    # In a text of JSON, the quotes would be escaped.
-    return encode({**game, "plies": []}).replace('"plies":[]', f'"plies":[{",".join(shown)}]', 1)
+def page_text(game: Json) -> str:
+    """Return a game as its page has it: of each position, what is different from the one before.
+
+    What is absent there, unlike before, is null. Left out is what no script reads, and the words that the
+    page has in its list of moves.
+    """
+    plies: list[Json] = []
+    before: Json = {}
+    for ply in game["plies"]:
+        left_out = _UNREAD | {"text"} if ply.get("answered") else _UNREAD
+        shown = {name: value for name, value in ply.items() if name not in left_out}
+        gone = dict.fromkeys(name for name in before if name not in shown)
+        new = {name: value for name, value in shown.items() if name not in before or before[name] != value}
+        plies.append(gone | new)
+        before = shown
+    return encode({**game, "plies": plies})
 
 
 def encode(value: object) -> str:

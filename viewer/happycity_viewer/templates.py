@@ -17,7 +17,7 @@ from happycity.records.record import Json
 from happycity.rules.deals import CITY_SIZE, DECKS
 from happycity.text.words import card_name
 from happycity_viewer.languages import LANGUAGES, Language
-from happycity_viewer.plies import encode
+from happycity_viewer.plies import encode, page_text
 
 COLOUR_WORDS = {
     Colour.YELLOW: "shop",
@@ -99,19 +99,19 @@ def environment(language: Language, *loaders: BaseLoader) -> Environment:
 
 
 def game_values(
-    game: Json, *, ply: int, seat: int, text: str = "", record_link: str = "", tournament: str | None = None
+    game: Json, *, ply: int, seat: int, record_link: str = "", tournament: str | None = None
 ) -> dict[str, Any]:
     """Return what `viewer.html` shows of a game after `ply` decisions, with `seat`, from 1, first.
 
-    `text` is the game encoded, if that is done already. `record_link` is where its record can be downloaded,
-    empty without one. `tournament` is the title of its tournament, to whose page it links; None without.
+    `record_link` is where its record can be downloaded, empty without one. `tournament` is the title of its
+    tournament, to whose page it links; None without.
     """
     players = len(game["bots"])
     results = (game["end"] or {}).get("results", [])
     incidents = [shown["ply"] for shown in game["plies"] if "incidents" in shown]
     return {
         "game": game,
-        "game_text": text or encode(game),
+        "game_text": page_text(game),
         "ply": game["plies"][ply],
         "last": len(game["plies"]) - 1,
         "seat": seat,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from itertools import groupby
+from typing import Any
 
 from markupsafe import Markup
 
@@ -14,6 +14,7 @@ from happycity.ladder.v1beta1 import ladder_service_pb2 as ladder_pb
 from happycity.tournament.v1beta1 import rating_pb2
 from happycity_tournament.report import charts
 from happycity_tournament.standings.stats import Stats
+from happycity_viewer.languages import Language
 
 LINES = 3 * charts.SERIES
 """Bots with a line in the chart of ratings: as many as can be distinguished, the best ones."""
@@ -68,7 +69,7 @@ def rounds(figures: Stats, bots: Sequence[str]) -> list[list[Cell | None]]:
     return [[Cell(*scores[bot]) if bot in scores else None for scores in spans] for bot in bots]
 
 
-def rating_history(points: Sequence[ladder_pb.RatingPoint], *, label: str) -> Markup:
+def rating_history(points: Sequence[ladder_pb.RatingPoint], *, label: str, language: Language) -> Markup:
     """Draw the ratings of a bot of the ladder over time, with their intervals, one line for each version."""
     series = [
         [
@@ -81,7 +82,7 @@ def rating_history(points: Sequence[ladder_pb.RatingPoint], *, label: str) -> Ma
     room = max(0.0, (60 - max(seconds) + min(seconds)) / 2)  # a single point has a minute, too
     across = charts.Scale.over([min(seconds) - room, max(seconds) + room])
     upwards = rating_scale(point.rating for point in points)
-    return charts.bands(series, upwards, across, label=label, ticks=moments(across))
+    return charts.bands(series, upwards, across, label=label, ticks=moments(across, language))
 
 
 def version_runs(points: Sequence[ladder_pb.RatingPoint]) -> list[list[ladder_pb.RatingPoint]]:
@@ -104,15 +105,15 @@ def rating_scale(ratings: Iterable[rating_pb2.Rating]) -> charts.Scale:
     return charts.Scale.over(numbers)
 
 
-def moments(across: charts.Scale) -> list[tuple[float, str]]:
+def moments(across: charts.Scale, language: Language) -> list[tuple[float, str]]:
     """Return up to four round moments on an axis of Unix seconds, with the text of each, in UTC."""
     step = next((step for step in _STEPS if across.high - across.low <= 3 * step), _STEPS[-1])
-    form = "%Y-%m-%d" if step >= _DAY else "%m-%d %H:%M"
+    form: dict[str, Any] = {"date": "yMMMd", "hour": False} if step >= _DAY else {"date": "MMMd"}
     numbers = range(math.ceil(across.low / step), math.floor(across.high / step) + 1)
     found = [number * step for number in numbers]
     # At an end, a text would be cut on a phone.
     inside = [moment for moment in found if _EDGE <= across.share(moment) <= 1 - _EDGE]
-    return [(moment, datetime.fromtimestamp(moment, UTC).strftime(form)) for moment in inside or found]
+    return [(moment, language.moment(moment, **form)) for moment in inside or found]
 
 
 def _seconds(point: ladder_pb.RatingPoint) -> float:

@@ -21,7 +21,7 @@ from happycity_server.places.watch import WatchedMatch
 from happycity_tournament.recorded_games import named_record
 from happycity_tournament.visibility import Viewer
 from happycity_viewer.languages import Language, language
-from happycity_viewer.plies import game_json, game_text, position_json
+from happycity_viewer.plies import encode, game_json, position_json
 from happycity_viewer.templates import game_values
 from happycity_web.background import ANALYSES, analysis_of
 from happycity_web.cache import Kind
@@ -47,7 +47,7 @@ PAGE_CALLS = 4
 PICTURE_CALLS = 20
 """What drawing the picture of a game costs besides, in calls."""
 _PICTURES = Kind[bytes]("pictures", kept=64)
-"""Of finished matches, by id; each takes some 60 kB."""
+"""Of finished matches, by id; each takes some 150 kB."""
 
 _TO_OTHER_SITES = {"cross-origin-resource-policy": "cross-origin"}
 ANALYSIS_CALLS = 20
@@ -107,11 +107,11 @@ async def match_values(
         seat = number_of("seat", str(query.seat), 1, players)
     has_record = shown.is_over and shown.playback.void_reason is None
     return {
-        **game_values(
+        **await feeds.in_thread(
+            game_values,
             game,
             ply=last if query.ply is None else query.ply,
             seat=seat,
-            text=await feeds.in_thread(game_text, game, [ply.text for ply in plies]),
             record_link=f"/matches/{match_id}/record.json" if has_record else "",
             tournament=None
             if not match.tournament_id
@@ -220,9 +220,8 @@ def _game(match: WatchedMatch, plies: Sequence[Ply]) -> Json:
 
 def _packed_game(match: WatchedMatch) -> bytes:
     """Return all of a game so far, in English."""
-    plies = match.positions(plies_in(language("en")))
-    game = _game(match, plies)
-    return pack(lambda: game_text(game, [ply.text for ply in plies]))
+    game = _game(match, match.positions(plies_in(language("en"))))
+    return pack(lambda: encode(game))
 
 
 async def match_record(feeds: Feeds, request: Request) -> Response:

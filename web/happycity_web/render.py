@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from functools import cache, partial
 from importlib.metadata import metadata
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from google.protobuf.duration_pb2 import Duration
-from google.protobuf.timestamp_pb2 import Timestamp
 from jinja2 import Environment, PackageLoader
 from markupsafe import Markup
 from starlette.exceptions import HTTPException
@@ -148,16 +146,6 @@ def share(part: float, total: float) -> float:
     return 0.0 if not total else min(100.0, 100.0 * part / total)
 
 
-def moment(timestamp: Timestamp) -> str:
-    """Return a moment as the attribute of a time element has it."""
-    return datetime.fromtimestamp(timestamp.seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-def shown_moment(timestamp: Timestamp) -> str:
-    """Return a moment for people; a script turns it into their own time zone."""
-    return datetime.fromtimestamp(timestamp.seconds, UTC).strftime("%Y-%m-%d %H:%M UTC")
-
-
 def duration(length: Duration, language: Language) -> str:
     """Return a length of time in words."""
     texts, seconds = language.texts, length.seconds + length.nanos / 1e9
@@ -222,8 +210,8 @@ def _environment(language: Language) -> Environment:
     made = environment(language, PackageLoader("happycity_web"))
     made.filters |= {
         "share": share,
-        "moment": moment,
-        "shown_moment": shown_moment,
+        "moment": lambda timestamp: timestamp.ToDatetime().strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "shown_moment": lambda timestamp: f"{language.moment(timestamp.seconds)} UTC",
         "duration": lambda length: duration(length, language),
         "plus_minus": plus_minus,
         "signed": lambda number, places: signed(number, places, language),

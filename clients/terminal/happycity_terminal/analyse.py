@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from itertools import islice
-from operator import attrgetter
 from textwrap import wrap
 
 from rich.console import Console
@@ -144,10 +143,15 @@ def _costly(analysis: Analysis) -> list[JudgedDecision]:
 
 
 def _places(playback: Playback, analyses: Sequence[Analysis]) -> list[ExpectedPlaces]:
-    """Return the expected place of each seat at each decision of a game, and at its end the real one."""
-    decisions = [decision for analysis in analyses for decision in analysis.decisions]
-    places = [decision.places for decision in sorted(decisions, key=attrgetter("decision_id"))]
-    return [*places, shared_places([result.place for result in playback.results])]
+    """Return the expected place of each seat at each decision of a game, and at its end the real one.
+
+    Decisions that another chose in a player's place are not judged: they have the places of the next one.
+    """
+    judged = {one.decision_id: one.places for analysis in analyses for one in analysis.decisions}
+    places = [shared_places([result.place for result in playback.results])]
+    for decision_id in range(playback.decisions, 0, -1):
+        places.append(judged.get(decision_id, places[-1]))
+    return places[::-1]
 
 
 def _summary(playback: Playback, analysis: Analysis, evaluator: Evaluator) -> Iterator[Line]:

@@ -20,6 +20,11 @@ const longThink = document.getElementById("long-think");
 const letterKeys = document.getElementById("letter-keys");
 const result = document.getElementById("result");
 const query = new URLSearchParams(location.search);
+// A position has what is different from the one before; the list has the words of the moves.
+const said = [...moves.querySelectorAll(".move .what")];
+game.plies.forEach((ply, number) => {
+  game.plies[number] = { ...game.plies[number - 1], text: said[number].textContent, ...ply, ply: number };
+});
 const embedded = query.get("embed") === "1";
 let position = Number(board.dataset.ply);
 let seat = queryNumber("seat", 1, game.bots.length) ?? Number(viewer.dataset.look);

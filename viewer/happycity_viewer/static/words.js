@@ -25,7 +25,7 @@ export function decimal(text) {
   return text.replace(".", point);
 }
 
-// Shows the moments of a page in the reader's own time zone and way of writing.
+// Shows the moments of a page or part in the reader's own time zone and way of writing.
 export function localise(root) {
   const page = document.documentElement.lang;
   const own = navigator.languages.find((language) => language.startsWith(page)); // such as en-GB for en
@@ -35,6 +35,8 @@ export function localise(root) {
     time.textContent = format.format(new Date(time.dateTime));
   }
 }
+
+queueMicrotask(() => localise(document)); // live.js keeps what the server wrote
 
 const NO_CLOCK = 3600; // seconds; more is not shown
 

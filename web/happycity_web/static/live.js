@@ -30,5 +30,4 @@ function show(message) {
 }
 
 for (const part of document.querySelectorAll("[data-live]")) shown.set(part.dataset.live, part.innerHTML);
-localise(document);
 follow(() => location.pathname + location.search, show);
