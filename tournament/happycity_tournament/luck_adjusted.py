@@ -15,9 +15,9 @@ from numpy.linalg import LinAlgError
 
 from happycity import ConfigError, Game, HappyCityError, Move, RecordError
 from happycity.records.record import Json, dumps, loads
-from happycity.records.replay import deal_of, replay
+from happycity.records.replay import config_of, movers_of, positions_of
 from happycity_evaluation.evaluator import Evaluator
-from happycity_evaluation.luck import draws_of, total_luck
+from happycity_evaluation.luck import draws_along, total_luck
 from happycity_tournament.games import FinishedGame
 from happycity_tournament.recorded_games import RecordedGame, luck_in, with_recorded_luck
 from happycity_tournament.storage.packing import Record, pack, unpack
@@ -75,12 +75,15 @@ class LuckAdjusted(Source):
             raise SourceError(self.name, f"game {game.match_id}: {error}") from None
 
 
-def luck_of(record: Json, evaluator: Evaluator) -> tuple[float, ...]:
-    """Return the places that each seat won by chance, from a game's record; errors are those of `replay`."""
-    replay(record)  # checks the record
-    deal = deal_of(record)
-    moves = [Move.parse(move["move"]) for move in record["moves"]]
-    return total_luck(draws_of(Game(deal), moves, evaluator.after_cards), deal.config.players)
+def luck_of(record: Json, evaluator: Evaluator, positions: Iterator[Game] | None = None) -> tuple[float, ...]:
+    """Return the places that each seat won by chance, from a game's record.
+
+    Errors are those of its `positions`, by default `positions_of`.
+    """
+    positions = positions or positions_of(record)
+    movers_of(record)  # checks that there are moves, which are parsed as they are played
+    moves = (Move.parse(move["move"]) for move in record["moves"])
+    return total_luck(draws_along(positions, moves, evaluator.after_cards), config_of(record).players)
 
 
 def recording_luck(game: FinishedGame, record: Record) -> tuple[FinishedGame, str]:
@@ -91,13 +94,13 @@ def recording_luck(game: FinishedGame, record: Record) -> tuple[FinishedGame, st
     return replace(game, recorded_luck=luck), dumps(content)
 
 
-def check_luck(record: Json) -> None:
-    """Refuse a record whose luck isn't that of this version's evaluator.
+def check_luck(record: Json, positions: Iterator[Game]) -> None:
+    """Refuse a record, of a game with these positions, whose luck isn't that of this version's evaluator.
 
     Raises:
         RecordError: it is another one, or malformed.
     """
-    if luck_in(record) != luck_of(record, Evaluator()):
+    if luck_in(record) != luck_of(record, Evaluator(), positions):
         raise RecordError("luck: it is not what the evaluator says")
 
 

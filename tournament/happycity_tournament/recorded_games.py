@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 
-from happycity import Deal, RecordError, ReplayError
+from happycity import Deal, Game, RecordError, ReplayError
 from happycity.records.record import Json, dumps, loads
 from happycity.records.replay import (
     check_whole,
@@ -16,7 +17,7 @@ from happycity.records.replay import (
     deal_of,
     metrics_of,
     movers_of,
-    replay,
+    positions_of,
     results_of,
 )
 from happycity.rules.deals import MAX_SEED
@@ -34,7 +35,7 @@ def game_of_record(line: str, *, number: int) -> FinishedGame:
     Raises:
         RecordError: the line is not a record, is malformed, or doesn't name the bots.
     """
-    return _game_of(loads(line), number=number)
+    return game_of_json(loads(line), number=number)
 
 
 def replayed_game(record: Json, *, number: int) -> FinishedGame:
@@ -45,15 +46,22 @@ def replayed_game(record: Json, *, number: int) -> FinishedGame:
     Raises:
         RecordError, ReplayError: it doesn't.
     """
-    game = _game_of(record, number=number)
-    replay(record)
-    check_whole(record)
-    if deal_of(record) != Deal.shuffle(game.config, seed=game.deal_seed):
-        raise ReplayError("the cards are not those of the deal's seed")
+    game = game_of_json(record, number=number)
+    deque(checked_positions(record, game), maxlen=0)
     return game
 
 
-def _game_of(record: Json, *, number: int) -> FinishedGame:
+def checked_positions(record: Json, game: FinishedGame) -> Iterator[Game]:
+    """Yield the positions of a game's record as `positions_of` does; errors are those of `replayed_game`."""
+    deal = deal_of(record)
+    if deal != Deal.shuffle(game.config, seed=game.deal_seed):
+        raise ReplayError("the cards are not those of the deal's seed")
+    yield from positions_of(record, checked=deal)
+    check_whole(record)
+
+
+def game_of_json(record: Json, *, number: int) -> FinishedGame:
+    """Read a game from its record, as `game_of_record` does."""
     config, seats = config_of(record), results_of(record)
     bots, deal = record.get("bots"), record.get("deal")
     if bots is None:
