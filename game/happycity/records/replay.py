@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import fields
 from functools import cache
 from typing import Any, TypeVar
 
 from happycity.errors import ConfigError, DealError, HappyCityError, RecordError, ReplayError
 from happycity.match import Ending, Incident, IncidentKind, SeatResult, one_line, seat_results
-from happycity.records.record import FORMAT, Json, outcome_json, reshuffles_json, trace
+from happycity.records.record import FORMAT, Json, deal_json, outcome_json, reshuffles_json, trace
 from happycity.rules.cards import CARDS_BY_ID, Card, Mode
 from happycity.rules.deals import Config, Deal, Scoring
 from happycity.rules.game import Game
@@ -75,7 +75,7 @@ def positions_of(record: Json, *, checked: Deal | None = None) -> Iterator[Game]
         game = Game(checked or deal_of(record))
     except HappyCityError as error:
         raise RecordError(str(error)) from None
-    for number, line in enumerate(_get(record, "moves", list), start=1):
+    for number, line in enumerate(moves_in(record), start=1):
         yield game
         _replay_move(game, line, number)
     if game.outcome is None:
@@ -116,21 +116,34 @@ def clock_of(record: Json) -> tuple[list[int], list[int]]:
     if "clock" not in record:
         return [], []
     clock = _get(record, "clock", dict)
-    lengths = {"think_us": len(_get(record, "moves", list)), "round_trip_us": config_of(record).players}
+    lengths = {"think_us": len(moves_in(record)), "round_trip_us": config_of(record).players}
     for key, expected in lengths.items():
         times = _get(clock, key, list, "clock")
         if len(times) != expected:
             raise RecordError(f"clock: {key}: {len(times)} numbers instead of {expected}")
+        if set(map(type, times)) == {int} and 0 <= min(times) <= max(times) < _EXACT_BELOW:
+            continue
         for number in times:
             if type(number) is not int or not 0 <= number < _EXACT_BELOW:
                 raise RecordError(f"clock: {key}: {number!r:.60} is not a number of microseconds")
     return clock["think_us"], clock["round_trip_us"]
 
 
+def moves_in(record: Json) -> list[Any]:
+    """Return the moves of a record, which may be malformed."""
+    moves: list[Any] = _get(record, "moves", list)
+    return moves
+
+
 def movers_of(record: Json) -> list[int]:
     """Return the seat of each move of a record."""
-    players, seats = config_of(record).players, []
-    for number, move in enumerate(_get(record, "moves", list), start=1):
+    players, moves = config_of(record).players, moves_in(record)
+    with suppress(AttributeError, TypeError, ValueError):
+        seats = [move.get("seat") for move in moves]
+        if set(map(type, seats)) == {int} and 0 <= min(seats) <= max(seats) < players:
+            return seats
+    seats = []
+    for number, move in enumerate(moves, start=1):
         seat = move.get("seat") if isinstance(move, dict) else None
         if type(seat) is not int or not 0 <= seat < players:
             raise RecordError(f"move {number}: there is no seat {seat!r:.60}")
@@ -141,7 +154,7 @@ def movers_of(record: Json) -> list[int]:
 def choosers_of(record: Json) -> dict[int, str]:
     """Return by decision, from 1, what chose in the place of the seat's player; most records have none."""
     choosers = {}
-    for number, move in enumerate(_get(record, "moves", list), start=1):
+    for number, move in enumerate(moves_in(record), start=1):
         if isinstance(move, dict) and "by" in move:
             name = choosers[number] = move["by"]
             if not isinstance(name, str) or not name or name != one_line(name)[:_LONGEST_NAME]:
@@ -177,7 +190,7 @@ def incidents_of(record: Json) -> list[Incident]:
 
 def _entries(record: Json, key: str, *, first: int) -> Iterator[tuple[int, Json]]:
     """Yield the entries of a list of a record, none if it has no such list, each with its decision."""
-    last = len(_get(record, "moves", list)) if key in record else 0
+    last = len(moves_in(record)) if key in record else 0
     for entry in _get(record, key, list) if key in record else ():
         if not isinstance(entry, dict):
             raise RecordError(f"{key}: not a JSON object")
@@ -203,6 +216,12 @@ def deal_of(record: Json) -> Deal:
         )
     except DealError as error:
         raise RecordError(f"deal: {error}") from None
+
+
+def is_deal_of(record: Json, deal: Deal) -> bool:
+    """Return whether a record has the cards of a deal."""
+    cards, found = deal_json(deal, ()), record["deal"]
+    return all(found.get(key) == cards[key] for key in ("decks", "specials", "box"))
 
 
 def config_of(record: Json) -> Config:
@@ -267,7 +286,7 @@ def _replay_move(game: Game, line: object, number: int) -> None:
     if type(seat) is not int or seat != game.seat:
         where = f"move {number}"
         _same(f"{where}: seat", _get(line, "seat", int, where), game.seat)
-    if "legal" in line or "state" in line:
+    if len(line) > 2 and ("legal" in line or "state" in line):
         for key, value in trace(game).items():
             if key in line:
                 _same(f"move {number}: {key}", line[key], value)

@@ -22,13 +22,13 @@ import orjson
 
 from happycity.errors import ConfigError, HappyCityError, ReplayError
 from happycity.match import one_line
-from happycity.records.record import Json, loads
+from happycity.records.record import Json
 from happycity.wire.moments import LATEST
 from happycity_runtime.files import replacing
 from happycity_tournament.games import LARGEST_ID, FinishedGame, place_in_words
 from happycity_tournament.proof.commitment import Commitment, canonical, engine_digest
 from happycity_tournament.proof.incidents import with_fallback
-from happycity_tournament.recorded_games import checked_positions, game_of_json, named_record
+from happycity_tournament.recorded_games import checked_positions, game_of_json, read_record
 
 if TYPE_CHECKING:
     from happycity_tournament.config import TournamentConfig
@@ -171,8 +171,7 @@ def published_record(game: FinishedGame, record: str | None) -> Json:
     """Return the record of a game with its bots; ConfigError if it wasn't kept."""
     if record is None:
         raise ConfigError(f"game {game.match_id}: its record was not kept, so it can't be published")
-    content: Json = loads(named_record(game.bots, record))
-    return content
+    return {"bots": list(game.bots), **read_record(record)}
 
 
 def write_lines(path: Path, lines: Iterable[bytes]) -> None:
@@ -232,8 +231,8 @@ def replayed(
     """
     game = game_of_json(record, number=1)
     positions = checked_positions(record, game)
-    if config is not None and check is not None:
-        positions = with_fallback(positions, record, config.policy, check(record, config))
+    if config is not None and check is not None and (settled := check(record, config)):
+        positions = with_fallback(positions, record, config.policy, settled)
     if game.recorded_luck:
         # It imports numpy, for which a process that replays other games would wait.
         from happycity_tournament.luck_adjusted import check_luck  # noqa: PLC0415

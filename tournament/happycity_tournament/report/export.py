@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from happycity.records.record import Json, loads
+from happycity.records.record import Json
 from happycity.records.replay import metrics_of, record_at
 from happycity_runtime.files import replacing
 from happycity_tournament.games import FinishedGame
 from happycity_tournament.ratings.statistics import Moments
-from happycity_tournament.recorded_games import RecordedGame, named_record
+from happycity_tournament.recorded_games import RecordedGame, named_record, read_record
 from happycity_tournament.standings.counted import CountingRules
 from happycity_tournament.storage.sources import Source
 
@@ -141,7 +141,7 @@ def _metrics(game: FinishedGame, record: str | None) -> list[str | None]:
     """Return by seat the numbers that the bot sent with its answers, as JSON; None where there are none."""
     by_seat: list[dict[str, Moments]] = [{} for _ in game.bots]
     with record_at(f"game {game.match_id}"):
-        for seat, numbers in [] if record is None else metrics_of(loads(record)):
+        for seat, numbers in [] if record is None else metrics_of(read_record(record)):
             for name, number in numbers.items():
                 by_seat[seat].setdefault(name, Moments()).add(number)
     summaries = [{name: _summary(by_name[name]) for name in sorted(by_name)} for by_name in by_seat]
