@@ -140,6 +140,9 @@ def named_record(bots: Sequence[str], record: str) -> str:
     content = read_record(record)
     if "bots" in content:
         return record
+    head = f'{{"format":"{FORMAT}",'
+    if record.startswith(head):  # as this project writes them
+        return f'{head}"bots":{json_line(list(bots)).decode()},{record.removeprefix(head)}'
     return json_line({"format": content.pop("format"), "bots": list(bots), **content}).decode()
 
 

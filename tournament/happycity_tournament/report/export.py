@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from happycity.records.record import Json
 from happycity.records.replay import metrics_of, record_at
@@ -54,7 +54,9 @@ def export_games(source: Source, out: Path, *, file_format: str, game: int | Non
         else:
             writer = csv.writer(file)
             writer.writerow(SeatRow._fields)
-            writer.writerows(map(_cell, row) for row in rows)
+            writer.writerows(
+                row._replace(bot=_cell(row.bot), reason=row.reason and _cell(row.reason)) for row in rows
+            )
     return exported
 
 
@@ -159,9 +161,9 @@ def _summary(moments: Moments) -> Json:
     return {key: number if math.isfinite(number) else None for key, number in numbers.items()}
 
 
-def _cell(value: Any) -> Any:
-    """Return a value as a cell that no spreadsheet takes for a formula: names and reasons come from bots."""
-    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+def _cell(text: str) -> str:
+    """Return a text as a cell that no spreadsheet takes for a formula: names and reasons come from bots."""
+    return f"'{text}" if text.startswith(_FORMULA) else text
 
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
