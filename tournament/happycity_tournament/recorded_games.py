@@ -27,7 +27,7 @@ from happycity.records.replay import (
 )
 from happycity.rules.deals import MAX_SEED
 from happycity_tournament.games import FinishedGame, Result
-from happycity_tournament.storage.packing import json_line
+from happycity_tournament.plain_json import json_line
 
 RecordedGame = tuple[FinishedGame, str | None]
 """A game and its record; None where there is none, or where records are not read."""

@@ -16,7 +16,7 @@ from happycity.errors import ConfigError, FieldError
 from happycity_runtime.files import replacing
 from happycity_tournament.config import COMMITMENT_FILE, TournamentConfig
 from happycity_tournament.lineup import Lineup
-from happycity_tournament.storage.packing import json_line
+from happycity_tournament.plain_json import json_line
 
 MAX_TEXT = 256
 """Maximum number of characters of a salt or beacon."""
