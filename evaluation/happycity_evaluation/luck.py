@@ -34,10 +34,22 @@ class Draw(NamedTuple):
 
 def draws_of(game: Game, moves: Iterable[Move], values: CardValues) -> Iterator[Draw]:
     """Play `game` on by `moves`, and yield what came by chance, in its order."""
-    known, actual = game.opened(), game.copy()
-    for decision_id, move in enumerate(moves, start=1):
+    moves = list(moves)
+    return draws_along(_played(game.copy(), moves), moves, values)
+
+
+def _played(game: Game, moves: Iterable[Move]) -> Iterator[Game]:
+    yield game
+    for move in moves:
+        game.apply(move)
+        yield game
+
+
+def draws_along(positions: Iterator[Game], moves: Iterable[Move], values: CardValues) -> Iterator[Draw]:
+    """Yield what came by chance in a game that is at each next position after the next of the moves."""
+    known = next(positions).opened()
+    for decision_id, (actual, move) in enumerate(zip(positions, moves, strict=False), start=1):
         known.apply(move)
-        actual.apply(move)
         came = (event.card for event in actual.events if event.kind in (EventKind.DRAW, EventKind.COPY))
         while awaited := known.awaited:
             card = next(came)

@@ -64,7 +64,7 @@ from happycity_tournament.plain_json import adapter
 from happycity_tournament.proof.commitment import Commitment, canonical
 from happycity_tournament.storage.database import DAMAGED
 from happycity_tournament.storage.errors import StoreError
-from happycity_tournament.storage.rows import game_of, mentions
+from happycity_tournament.storage.rows import GAME_COLUMNS, game_of, mentions
 from happycity_tournament.storage.schema import (
     LADDER_SECRET_KEY,
     acts,
@@ -344,7 +344,7 @@ class Book:
     def games_of(self, deal_ids: Collection[int]) -> dict[int, list[FinishedGame]]:
         """Return the stored games of deals, in the order of the rotations."""
         query = (
-            select(games, ladder_games.c.deal_id, ladder_games.c.rotation.label("of_deal"))
+            select(*GAME_COLUMNS, ladder_games.c.deal_id, ladder_games.c.rotation.label("of_deal"))
             .join(ladder_games, ladder_games.c.game_id == games.c.id)
             .where(ladder_games.c.deal_id.in_(deal_ids))
             .order_by(ladder_games.c.deal_id, ladder_games.c.rotation)

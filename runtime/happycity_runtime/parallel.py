@@ -16,13 +16,20 @@ _AHEAD = 4  # chunks for each process that run or wait, so that a stream of any 
 
 
 def in_processes(
-    function: Callable[[_Item], _Result], items: Iterable[_Item], *, processes: int, chunk: int
+    function: Callable[[_Item], _Result],
+    items: Iterable[_Item],
+    *,
+    processes: int,
+    chunk: int,
+    alone: int = 0,
 ) -> Iterator[_Result]:
     """Yield the results of a function of a module in the order of the items, and raise what it raises.
 
-    A process gets `chunk` items at once; if there are no more than that, all is done in this process.
+    A process gets `chunk` items at once; if there are no more than that, all is done in this process, which
+    also does the first `alone` items.
     """
     stream = iter(items)
+    yield from map(function, islice(stream, alone))
     chunks = iter(lambda: list(islice(stream, chunk)), [])
     first = list(islice(chunks, 2))
     if processes == 1 or len(first) < 2:

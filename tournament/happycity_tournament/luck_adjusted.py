@@ -7,22 +7,29 @@ sequential test's games is computed when they end, and stays in their records.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cache, partial
 
 from numpy.linalg import LinAlgError
 
 from happycity import ConfigError, Game, HappyCityError, Move, RecordError
 from happycity.records.record import Json, dumps, loads
-from happycity.records.replay import deal_of, replay
+from happycity.records.replay import config_of, movers_of, positions_of
 from happycity_evaluation.evaluator import Evaluator
-from happycity_evaluation.luck import draws_of, total_luck
+from happycity_evaluation.luck import draws_along, total_luck
+from happycity_runtime.parallel import in_processes
 from happycity_tournament.games import FinishedGame
-from happycity_tournament.recorded_games import RecordedGame, luck_in, with_recorded_luck
+from happycity_tournament.recorded_games import RecordedGame, luck_in, read_record, with_recorded_luck
 from happycity_tournament.storage.packing import Record, pack, unpack
 from happycity_tournament.storage.sources import Source, SourceError
 from happycity_tournament.storage.stored import StoredTournament
+
+_PROCESSES = min(4, os.cpu_count() or 1)
+_CHUNK = 10  # games that a process gets at once
+_ALONE = 50  # games that take less time than starting processes
 
 
 class LuckAdjusted(Source):
@@ -32,10 +39,9 @@ class LuckAdjusted(Source):
     """
 
     def __init__(self, source: Source, *, taken_off: bool) -> None:
-        self._source = source
-        self._evaluator = Evaluator() if taken_off else None
+        self._source, self._taken_off = source, taken_off
         self.name, self.files = source.name, source.files
-        self.luck_evaluator = self._evaluator.digest if self._evaluator is not None else ""
+        self.luck_evaluator = _evaluator().digest if taken_off else ""
 
     def tournaments(self) -> list[StoredTournament]:
         """Return its tournaments, oldest first."""
@@ -47,8 +53,14 @@ class LuckAdjusted(Source):
 
     def games(self, *, with_records: bool) -> Iterator[RecordedGame]:
         """Yield all games with their luck; SourceError if one has no sound record."""
-        for game, record in self._source.games(with_records=True):
-            yield self._with_luck(game, record), record if with_records else None
+        self.adjusted = 0
+        games = self._source.games(with_records=True)
+        adjust = partial(_with_luck, taken_off=self._taken_off)
+        for found, record in in_processes(
+            adjust, games, processes=_PROCESSES if self._taken_off else 1, chunk=_CHUNK, alone=_ALONE
+        ):
+            self.adjusted += 1
+            yield self._sound(found), record if with_records else None
 
     def newest_games(self, *, bot: str | None = None) -> Iterator[FinishedGame]:
         """Yield all games, or those of a bot, the newest first, without their luck."""
@@ -56,31 +68,45 @@ class LuckAdjusted(Source):
 
     def game(self, match_id: int | None = None) -> RecordedGame:
         """Return one game with its record and its luck; errors as in `games`."""
-        game, record = self._source.game(match_id)
-        return self._with_luck(game, record), record
+        found, record = _with_luck(self._source.game(match_id), taken_off=self._taken_off)
+        return self._sound(found), record
 
     def close(self) -> None:
         """Close the source."""
         self._source.close()
 
-    def _with_luck(self, game: FinishedGame, line: str | None) -> FinishedGame:
-        try:
-            recorded = with_recorded_luck(game, line)
-            if self._evaluator is None:
-                return recorded
-            if line is None:
-                raise HappyCityError("it has no record to compute its luck from")
-            return replace(recorded, luck=luck_of(loads(line), self._evaluator))
-        except HappyCityError as error:
-            raise SourceError(self.name, f"game {game.match_id}: {error}") from None
+    def _sound(self, found: FinishedGame | str) -> FinishedGame:
+        if isinstance(found, str):
+            raise SourceError(self.name, found)
+        return found
 
 
-def luck_of(record: Json, evaluator: Evaluator) -> tuple[float, ...]:
-    """Return the places that each seat won by chance, from a game's record; errors are those of `replay`."""
-    replay(record)  # checks the record
-    deal = deal_of(record)
-    moves = [Move.parse(move["move"]) for move in record["moves"]]
-    return total_luck(draws_of(Game(deal), moves, evaluator.after_cards), deal.config.players)
+_evaluator = cache(Evaluator)
+
+
+def _with_luck(recorded: RecordedGame, *, taken_off: bool) -> tuple[FinishedGame | str, str | None]:
+    """Return a game with its luck, or what is wrong with it, and its record."""
+    game, line = recorded
+    try:
+        found = with_recorded_luck(game, line)
+        if not taken_off:
+            return found, line
+        if line is None:
+            raise HappyCityError("it has no record to compute its luck from")
+        return replace(found, luck=luck_of(read_record(line), _evaluator())), line
+    except HappyCityError as error:
+        return f"game {game.match_id}: {error}", line
+
+
+def luck_of(record: Json, evaluator: Evaluator, positions: Iterator[Game] | None = None) -> tuple[float, ...]:
+    """Return the places that each seat won by chance, from a game's record.
+
+    Errors are those of its `positions`, by default `positions_of`.
+    """
+    positions = positions or positions_of(record)
+    movers_of(record)  # checks that there are moves, which are parsed as they are played
+    moves = (Move.parse(move["move"]) for move in record["moves"])
+    return total_luck(draws_along(positions, moves, evaluator.after_cards), config_of(record).players)
 
 
 def recording_luck(game: FinishedGame, record: Record) -> tuple[FinishedGame, str]:
@@ -91,13 +117,13 @@ def recording_luck(game: FinishedGame, record: Record) -> tuple[FinishedGame, st
     return replace(game, recorded_luck=luck), dumps(content)
 
 
-def check_luck(record: Json) -> None:
-    """Refuse a record whose luck isn't that of this version's evaluator.
+def check_luck(record: Json, positions: Iterator[Game]) -> None:
+    """Refuse a record, of a game with these positions, whose luck isn't that of this version's evaluator.
 
     Raises:
         RecordError: it is another one, or malformed.
     """
-    if luck_in(record) != luck_of(record, Evaluator()):
+    if luck_in(record) != luck_of(record, Evaluator(), positions):
         raise RecordError("luck: it is not what the evaluator says")
 
 

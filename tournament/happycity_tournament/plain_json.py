@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from functools import cache
 from typing import Any, TypeVar
 
+import orjson
 from pydantic import TypeAdapter
 
 _T = TypeVar("_T")
 
 DECIMALS = 4
 """Digits behind the point: more than any number here is known to."""
+_FRACTIONS = bytes.maketrans(b"123456789e", b"000000000.")
+"""Maps the beginning of a fraction or exponent to `0.`."""
 
 
 def adapter(kind: type[_T]) -> TypeAdapter[_T]:
@@ -50,3 +54,20 @@ def plain_json(value: Any) -> Any:
             return [plain_json(entry) for entry in value]
         case _:
             return value
+
+
+def json_line(value: Any, *, sort_keys: bool = False) -> bytes:
+    """Return a value as `json.dumps` writes it without spaces, in a tenth of the time where orjson does so.
+
+    Raises:
+        ValueError: keys are sorted, as for a hash, and there is a number that JSON doesn't have.
+    """
+    try:
+        line = orjson.dumps(value, option=orjson.OPT_SORT_KEYS if sort_keys else None)
+    except TypeError:
+        line = b"null"
+    # orjson escapes fewer characters, writes some fractions in other digits, and nan as null.
+    is_same = line.isascii() and b"\x7f" not in line and b"null" not in line
+    if is_same and b"0." not in line.translate(_FRACTIONS):
+        return line
+    return json.dumps(value, sort_keys=sort_keys, separators=(",", ":"), allow_nan=not sort_keys).encode()

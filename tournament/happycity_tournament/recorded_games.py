@@ -3,29 +3,45 @@
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
 
-from happycity import Deal, RecordError, ReplayError
-from happycity.records.record import Json, dumps, loads
+import orjson
+
+from happycity import Deal, Game, RecordError, ReplayError
+from happycity.records.record import FORMAT, Json, loads
 from happycity.records.replay import (
     check_whole,
     clock_of,
     config_of,
     deal_of,
+    is_deal_of,
     metrics_of,
     movers_of,
-    replay,
+    moves_in,
+    positions_of,
     results_of,
 )
 from happycity.rules.deals import MAX_SEED
 from happycity_tournament.games import FinishedGame, Result
+from happycity_tournament.plain_json import json_line
 
 RecordedGame = tuple[FinishedGame, str | None]
 """A game and its record; None where there is none, or where records are not read."""
 
 _GAMES_AT_ONCE = 200
+
+
+def read_record(line: str) -> Json:
+    """Read the line of a record as `loads` does, in half the time."""
+    with suppress(ValueError):
+        record: Json = orjson.loads(line)
+        if isinstance(record, dict) and record.get("format") == FORMAT:
+            return record
+    return loads(line)  # says what is wrong
 
 
 def game_of_record(line: str, *, number: int) -> FinishedGame:
@@ -34,7 +50,9 @@ def game_of_record(line: str, *, number: int) -> FinishedGame:
     Raises:
         RecordError: the line is not a record, is malformed, or doesn't name the bots.
     """
-    return _game_of(loads(line), number=number)
+    record = read_record(line)
+    movers_of(record)
+    return game_of_json(record, number=number)
 
 
 def replayed_game(record: Json, *, number: int) -> FinishedGame:
@@ -45,15 +63,23 @@ def replayed_game(record: Json, *, number: int) -> FinishedGame:
     Raises:
         RecordError, ReplayError: it doesn't.
     """
-    game = _game_of(record, number=number)
-    replay(record)
-    check_whole(record)
-    if deal_of(record) != Deal.shuffle(game.config, seed=game.deal_seed):
-        raise ReplayError("the cards are not those of the deal's seed")
+    game = game_of_json(record, number=number)
+    deque(checked_positions(record, game), maxlen=0)
     return game
 
 
-def _game_of(record: Json, *, number: int) -> FinishedGame:
+def checked_positions(record: Json, game: FinishedGame) -> Iterator[Game]:
+    """Yield the positions of a game's record as `positions_of` does; errors are those of `replayed_game`."""
+    deal = Deal.shuffle(game.config, seed=game.deal_seed)
+    if not is_deal_of(record, deal):
+        deal_of(record)
+        raise ReplayError("the cards are not those of the deal's seed")
+    yield from positions_of(record, checked=deal)
+    check_whole(record)
+
+
+def game_of_json(record: Json, *, number: int) -> FinishedGame:
+    """Read a game from its record, as `game_of_record` does, without a look at its moves."""
     config, seats = config_of(record), results_of(record)
     bots, deal = record.get("bots"), record.get("deal")
     if bots is None:
@@ -63,7 +89,6 @@ def _game_of(record: Json, *, number: int) -> FinishedGame:
     seed = deal.get("seed") if isinstance(deal, dict) else None
     if type(seed) is not int or not 0 <= seed <= MAX_SEED:
         raise RecordError(f"deal: seed: {seed!r:.60} is not a number from 0 to 2^64 - 1")
-    movers_of(record)
     clock_of(record)
     metrics_of(record)
     return FinishedGame(
@@ -73,7 +98,7 @@ def _game_of(record: Json, *, number: int) -> FinishedGame:
         bots=tuple(map(check_printable, bots)),
         seats=seats,
         recorded_luck=luck_in(record),
-        decisions=len(record["moves"]),
+        decisions=len(moves_in(record)),
     )
 
 
@@ -96,7 +121,7 @@ def luck_in(record: Json) -> tuple[float, ...]:
 
 def with_recorded_luck(game: FinishedGame, record: str | None) -> FinishedGame:
     """Return a game with the luck that its record has; a RecordError says what is wrong with it."""
-    return game if record is None else replace(game, recorded_luck=luck_in(loads(record)))
+    return game if record is None else replace(game, recorded_luck=luck_in(read_record(record)))
 
 
 def in_parts(results: Iterable[Result]) -> Iterator[list[Result]]:
@@ -112,10 +137,13 @@ def named_record(bots: Sequence[str], record: str) -> str:
     Raises:
         RecordError: it is not a record.
     """
-    content: Json = loads(record)
+    content = read_record(record)
     if "bots" in content:
         return record
-    return dumps({"format": content.pop("format"), "bots": list(bots), **content})
+    head = f'{{"format":"{FORMAT}",'
+    if record.startswith(head):  # as this project writes them
+        return f'{head}"bots":{json_line(list(bots)).decode()},{record.removeprefix(head)}'
+    return json_line({"format": content.pop("format"), "bots": list(bots), **content}).decode()
 
 
 def check_printable(bot: object) -> str:

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 from tests.tournament.conftest import Run, json_of
 from tests.tournament.leagues import League
 
+from happycity import Game
 from happycity.records.record import Json, dumps
 from happycity_evaluation.evaluator import Evaluator
 from happycity_tournament import luck_adjusted
@@ -27,7 +29,9 @@ def luck_by_record() -> dict[str, tuple[float, ...]]:
 def _each_record_is_evaluated_once(
     monkeypatch: pytest.MonkeyPatch, luck_by_record: dict[str, tuple[float, ...]]
 ) -> None:
-    def remembered(record: Json, evaluator: Evaluator) -> tuple[float, ...]:
+    def remembered(
+        record: Json, evaluator: Evaluator, _positions: Iterator[Game] | None = None
+    ) -> tuple[float, ...]:
         key = evaluator.digest + dumps(record)
         if key not in luck_by_record:
             luck_by_record[key] = luck_of(record, evaluator)

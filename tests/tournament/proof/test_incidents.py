@@ -5,11 +5,15 @@ from typing import Any
 
 import pytest
 
-from happycity import Config, Deal, Ending, FailurePolicy, Game, Incident, IncidentKind
+from happycity import Config, Deal, Ending, FailurePolicy, Game, Incident, IncidentKind, Move
 from happycity.match import Fallback
 from happycity.records.record import Recorder
+from happycity_evaluation.evaluator import Evaluator
 from happycity_tournament.config import TournamentConfig
+from happycity_tournament.luck_adjusted import luck_of
 from happycity_tournament.proof.incidents import unanswered
+from happycity_tournament.proof.publication import replayed
+from happycity_tournament.recorded_games import luck_in
 
 CONFIG = TournamentConfig(bots=("ann", "bob"), game=Config(players=2), seed=1)
 LATE, FORFEITED = 7, 20
@@ -44,3 +48,22 @@ def test_a_late_answer_is_one_decision_and_a_forfeit_all_that_follow(fallback: F
     assert len(found) > 5
     assert unanswered(record, config) == found
     assert unanswered({**record, "incidents": [], "endings": ["finished"] * 2}, config) == set()
+
+
+@pytest.mark.level(1)
+def test_a_game_is_played_once_whatever_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The fallback's moves and the luck are checked on the way; luck takes an open game besides."""
+    record, found = record_of(CONFIG)
+    lucky = {**record, "luck": {"evaluator": "", "places": list(luck_of(record, Evaluator()))}}
+    applied, apply = list[Move](), Game.apply
+
+    def counted(game: Game, move: Move) -> None:
+        applied.append(move)
+        apply(game, move)
+
+    monkeypatch.setattr(Game, "apply", counted)
+    for checked, times in ((record, 1), (lucky, 2)):
+        applied.clear()
+        assert replayed(checked, CONFIG, unanswered).recorded_luck == luck_in(checked)
+        assert len(applied) == times * len(record["moves"])
+    assert found

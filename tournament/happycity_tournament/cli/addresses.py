@@ -161,10 +161,21 @@ def refuse_overwriting(source: Source, out: Path) -> None:
 
 
 @contextmanager
-def reading_games() -> Iterator[None]:
-    """Show on a terminal that games are read, which may take minutes."""
-    with Console(stderr=True, quiet=is_quiet()).status("reading games; Ctrl-C stops it"):
+def reading_games(*sources: Source) -> Iterator[None]:
+    """Show on a terminal that games are read, which may take minutes, and of how many luck was computed."""
+    with Console(stderr=True, quiet=is_quiet()).status(_Reading(sources)):
         yield
+
+
+class _Reading:
+    """What a terminal shows of some sources while they are read."""
+
+    def __init__(self, sources: Sequence[Source]) -> None:
+        self._sources = sources
+
+    def __rich__(self) -> str:
+        adjusted = sum(source.adjusted for source in self._sources)
+        return f"reading games{f', luck of {adjusted:,} computed' if adjusted else ''}; Ctrl-C stops it"
 
 
 def find_game(source: str | None, game: str | None) -> tuple[FinishedGame, str]:

@@ -73,7 +73,7 @@ def rate(
     check_elo("--anchor-elo", anchor_elo)
     new_names = _renamed(renamed or ())
     with open_sources(addresses or [None], with_luck=luck_adjusted) as sources:
-        with reading_games():
+        with reading_games(*sources):
             loaded = load_for_rating(sources, new_names)
         names, evaluator = [source.name for source in sources], sources[0].luck_evaluator
         if not loaded.count:

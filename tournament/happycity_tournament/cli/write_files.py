@@ -63,7 +63,7 @@ def report(
         refuse_overwriting(source, out)
         check_output("--out", out)
         run = find_run(address)
-        with reading_games():
+        with reading_games(source):
             games = write_report(
                 source,
                 out,

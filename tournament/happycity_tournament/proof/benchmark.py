@@ -243,11 +243,11 @@ def _recompute(known: Json, folder: Path, processes: int) -> Json:
     return {**result, "hash": digest_of(result), "stated": known.get("stated")}
 
 
-def _check_record(record: Json, config: TournamentConfig) -> None:
+def _check_record(record: Json, config: TournamentConfig) -> set[int]:
     """Refuse incidents of the opponents, and what differs from run to run, by a ReplayError."""
     if extra := record.keys() & _LEFT_OUT:
         raise ReplayError(f"{min(extra)}: games of a benchmark are without it")
-    unanswered(record, config, faultless=POOL)
+    return unanswered(record, config, faultless=POOL)
 
 
 _BENCHMARKS = Publication(BENCHMARK_FILE, _recompute)

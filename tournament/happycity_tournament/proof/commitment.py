@@ -16,6 +16,7 @@ from happycity.errors import ConfigError, FieldError
 from happycity_runtime.files import replacing
 from happycity_tournament.config import COMMITMENT_FILE, TournamentConfig
 from happycity_tournament.lineup import Lineup
+from happycity_tournament.plain_json import json_line
 
 MAX_TEXT = 256
 """Maximum number of characters of a salt or beacon."""
@@ -29,7 +30,7 @@ def canonical(value: Any) -> bytes:
     Raises:
         ValueError: it has a number that JSON doesn't have.
     """
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
+    return json_line(value, sort_keys=True)
 
 
 def digest_of(value: Any) -> str:

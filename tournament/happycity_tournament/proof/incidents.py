@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Iterator
+from typing import TYPE_CHECKING
 
-from happycity import Ending, FailurePolicy, Game, IncidentKind, Move, ReplayError
+from happycity import Ending, FailurePolicy, Game, IncidentKind, ReplayError
 from happycity.records.record import Json
-from happycity.records.replay import deal_of, endings_of, incidents_of, movers_of
-from happycity_tournament.config import TournamentConfig
+from happycity.records.replay import endings_of, incidents_of, movers_of
+
+if TYPE_CHECKING:
+    from happycity_tournament.config import TournamentConfig
 
 
 def unanswered(record: Json, config: TournamentConfig, *, faultless: Collection[str] = ()) -> set[int]:
@@ -18,14 +21,14 @@ def unanswered(record: Json, config: TournamentConfig, *, faultless: Collection[
     names bots for which nothing may have gone wrong.
 
     Raises:
-        ReplayError: the move of such a decision is not the fallback's, an incident is at a decision of
-            another seat, an answer was late without a clock, a seat has more strikes than are allowed, one
-            was forfeited without an incident or the other way round, or something went wrong for a faultless
-            bot.
+        ReplayError: an incident is at a decision of another seat, an answer was late without a clock, a seat
+            has more strikes than are allowed, one was forfeited without an incident or the other way round,
+            or something went wrong for a faultless bot.
     """
-    movers, bots, endings = movers_of(record), record["bots"], endings_of(record)
+    incidents, bots, endings = incidents_of(record), record["bots"], endings_of(record)
+    movers = movers_of(record) if incidents else []
     found, strikes, forfeited = set[int](), Counter[int](), set[int]()
-    for incident in incidents_of(record):
+    for incident in incidents:
         seat, number = incident.seat, incident.decision_id
         what = f"incidents: decision {number}, {bots[seat]}: {incident.kind.value}"
         if bots[seat] in faultless:
@@ -45,16 +48,16 @@ def unanswered(record: Json, config: TournamentConfig, *, faultless: Collection[
             raise ReplayError(f"endings: {bots[seat]}: {ending.word}, which the incidents contradict")
         if strikes[seat] > (allowed := config.policy.max_strikes) + (seat in forfeited):
             raise ReplayError(f"incidents: {bots[seat]}: {strikes[seat]} strikes, {allowed} are allowed")
-    if found:
-        _check_fallback(record, config.policy, found)
     return found
 
 
-def _check_fallback(record: Json, policy: FailurePolicy, decisions: Collection[int]) -> None:
-    deal = deal_of(record)
-    game = Game(deal)
-    for number, entry in enumerate(record["moves"], start=1):
-        move = Move.parse(entry["move"])
-        if number in decisions and move != (expected := policy.fallback.move(game, deal.seed, number)):
-            raise ReplayError(f"move {number}: the fallback plays {expected}, not {move}")
-        game.apply(move)
+def with_fallback(
+    positions: Iterable[Game], record: Json, policy: FailurePolicy, decisions: Collection[int]
+) -> Iterator[Game]:
+    """Yield the positions of a record; a ReplayError names a decision of these that isn't the fallback's."""
+    for number, game in enumerate(positions, start=1):
+        if number in decisions:
+            expected = policy.fallback.move(game, record["deal"]["seed"], number).text
+            if (move := record["moves"][number - 1].get("move")) != expected:
+                raise ReplayError(f"move {number}: the fallback plays {expected}, not {move!s:.60}")
+        yield game

@@ -10,28 +10,42 @@ import gzip
 import hashlib
 import json
 import zlib
+from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+import orjson
 
 from happycity.errors import ConfigError, HappyCityError, ReplayError
 from happycity.match import one_line
-from happycity.records.record import Json, loads
+from happycity.records.record import Json
 from happycity.wire.moments import LATEST
 from happycity_runtime.files import replacing
-from happycity_tournament.games import LARGEST_ID, FinishedGame
-from happycity_tournament.luck_adjusted import check_luck
+from happycity_tournament.games import LARGEST_ID, FinishedGame, place_in_words
 from happycity_tournament.proof.commitment import Commitment, canonical, engine_digest
-from happycity_tournament.recorded_games import named_record, replayed_game
+from happycity_tournament.proof.incidents import with_fallback
+from happycity_tournament.recorded_games import checked_positions, game_of_json, read_record
+
+if TYPE_CHECKING:
+    from happycity_tournament.config import TournamentConfig
 
 GAMES_FILE = "games.jsonl.gz"
 MAX_RESULT = 16 * 2**20
 """Maximum size of the file of results, in bytes."""
 MAX_LINE = 2**20
 """Maximum length of a game, in bytes; a usual one has 7,000."""
+TOURNAMENT_ID = 1
+"""The id of a published tournament while it is recomputed."""
 ACT_KINDS = ("suspend", "restore", "void", "rename", "delete")
+RecordCheck = Callable[[Json, "TournamentConfig"], Collection[int]]
+"""Returns the decisions that the fallback settled, by the record of a game in a tournament.
+
+It raises a ReplayError if the record can't be of the tournament, though the rules allow it.
+"""
 Shape = Mapping[str, Sequence[type | None]]
 """The keys of an entry, each with the types that its value may have."""
 _ACT: Shape = {
@@ -157,8 +171,7 @@ def published_record(game: FinishedGame, record: str | None) -> Json:
     """Return the record of a game with its bots; ConfigError if it wasn't kept."""
     if record is None:
         raise ConfigError(f"game {game.match_id}: its record was not kept, so it can't be published")
-    content: Json = loads(named_record(game.bots, record))
-    return content
+    return {"bots": list(game.bots), **read_record(record)}
 
 
 def write_lines(path: Path, lines: Iterable[bytes]) -> None:
@@ -199,7 +212,7 @@ def reading_line(line: bytes, keys: Collection[str], where: str = "a game") -> I
     """Yield a line with these keys; what is wrong in it is a VerificationError that says where."""
     read = PublishedLine({}, where)
     try:
-        read.content = json.loads(line)
+        read.content = orjson.loads(line)
         if canonical(read.content) + b"\n" != line or read.content.keys() != keys:
             raise ValueError("not as it is published")
         yield read
@@ -209,12 +222,38 @@ def reading_line(line: bytes, keys: Collection[str], where: str = "a game") -> I
         raise VerificationError(f"{GAMES_FILE}: {read.where}: malformed line") from None
 
 
-def replayed(record: Json) -> FinishedGame:
-    """Return a game whose record agrees with the rules and the seed of its deal; else a HappyCityError."""
-    game = replayed_game(record, number=1)
+def replayed(
+    record: Json, config: TournamentConfig | None = None, check: RecordCheck | None = None
+) -> FinishedGame:
+    """Return a game whose record agrees with the rules and the seed of its deal; else a HappyCityError.
+
+    A game of a tournament agrees with the `check` and the fallback of its configuration too.
+    """
+    game = game_of_json(record, number=1)
+    positions = checked_positions(record, game)
+    if config is not None and check is not None and (settled := check(record, config)):
+        positions = with_fallback(positions, record, config.policy, settled)
     if game.recorded_luck:
-        check_luck(record)
+        # It imports numpy, for which a process that replays other games would wait.
+        from happycity_tournament.luck_adjusted import check_luck  # noqa: PLC0415
+
+        check_luck(record, positions)
+    deque(positions, maxlen=0)
     return game
+
+
+def replayed_line(line: bytes, *, config: TournamentConfig, check: RecordCheck) -> FinishedGame:
+    """Return the game of a line of a tournament, with its position and seeds; errors say where it is."""
+    with reading_line(line, {"position", "bot_seeds", "record"}) as read:
+        position = tuple(read.content["position"])
+        if [type(number) for number in position] != [int, int, int] or max(position) > LARGEST_ID:
+            raise ValueError("not a position")
+        if type(read.content["bot_seeds"]) is not list:
+            raise ValueError("not seeds")
+        read.where = place_in_words(position)
+        game = replayed(read.content["record"], config, check)
+        seeds = tuple(read.content["bot_seeds"])
+    return replace(game, position=position, tournament_id=TOURNAMENT_ID, bot_seeds=seeds)
 
 
 class Chain:

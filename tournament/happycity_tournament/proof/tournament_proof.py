@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -18,7 +18,7 @@ from happycity.match import one_line
 from happycity.records.record import Json
 from happycity_runtime.parallel import in_processes
 from happycity_tournament.config import TournamentConfig
-from happycity_tournament.games import LARGEST_ID, FinishedGame, Result, place_in_words
+from happycity_tournament.games import FinishedGame, Result, place_in_words
 from happycity_tournament.hosted.submissions import Submissions
 from happycity_tournament.plain_json import plain_json
 from happycity_tournament.play.progress import TournamentStatus, check_evaluator
@@ -28,16 +28,17 @@ from happycity_tournament.proof.commitment import Commitment, canonical
 from happycity_tournament.proof.incidents import unanswered
 from happycity_tournament.proof.publication import (
     GAMES_FILE,
+    TOURNAMENT_ID,
     Chain,
     Publication,
+    RecordCheck,
     VerificationError,
     check_acts,
     games_and_chain,
     hosted_file,
     published_record,
     read_lines,
-    reading_line,
-    replayed,
+    replayed_line,
     write_lines,
 )
 from happycity_tournament.recorded_games import RecordedGame
@@ -48,10 +49,8 @@ from happycity_tournament.storage.sources import Source
 from happycity_tournament.visibility import Sight, Viewer, sight_of_tournament
 
 RESULT_FILE = "tournament.json"
-RecordCheck = Callable[[Json, TournamentConfig], object]
-"""Raises a ReplayError if the record of a game can't be of a tournament, though the rules allow it."""
 _CHUNK = 50  # games that a process replays at once
-_ID = 1
+_ALONE = 1000  # games that take less time than starting processes
 
 
 def publish(
@@ -166,13 +165,14 @@ def recount(
     """
     chain = Chain(first)
     lines = chain.over(read_lines(folder / GAMES_FILE))
-    status = TournamentStatus(_ID, config, schedule_of(config), 0.0)
+    status = TournamentStatus(TOURNAMENT_ID, config, schedule_of(config), 0.0)
     try:
         check_evaluator(config)
     except ConfigError as error:
         raise VerificationError(str(error)) from None
-    replay = partial(_replay_line, config=config, check=check)
-    results = _scheduled(status, in_processes(replay, lines, processes=processes, chunk=_CHUNK))
+    replay = partial(replayed_line, config=config, check=check)
+    games = in_processes(replay, lines, processes=processes, chunk=_CHUNK, alone=_ALONE)
+    results = _scheduled(status, games)
     status.standings.count_held_back()
     return status, results, chain.head
 
@@ -230,20 +230,6 @@ def _ask_again(
     except ReplayError as error:
         where = f"{GAMES_FILE}: {place_in_words(tuple(content['position']))}"
         raise VerificationError(f"{where}: {error}") from None
-
-
-def _replay_line(line: bytes, *, config: TournamentConfig, check: RecordCheck) -> FinishedGame:
-    with reading_line(line, {"position", "bot_seeds", "record"}) as read:
-        position = tuple(read.content["position"])
-        if [type(number) for number in position] != [int, int, int] or max(position) > LARGEST_ID:
-            raise ValueError("not a position")
-        if type(read.content["bot_seeds"]) is not list:
-            raise ValueError("not seeds")
-        read.where = place_in_words(position)
-        game = replayed(read.content["record"])
-        check(read.content["record"], config)
-        seeds = tuple(read.content["bot_seeds"])
-    return replace(game, position=position, tournament_id=_ID, bot_seeds=seeds)
 
 
 def _scheduled(status: TournamentStatus, games: Iterator[FinishedGame]) -> list[Result]:

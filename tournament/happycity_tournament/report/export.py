@@ -11,14 +11,14 @@ import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from happycity.records.record import Json, loads
+from happycity.records.record import Json
 from happycity.records.replay import metrics_of, record_at
 from happycity_runtime.files import replacing
 from happycity_tournament.games import FinishedGame
 from happycity_tournament.ratings.statistics import Moments
-from happycity_tournament.recorded_games import RecordedGame, named_record
+from happycity_tournament.recorded_games import RecordedGame, named_record, read_record
 from happycity_tournament.standings.counted import CountingRules
 from happycity_tournament.storage.sources import Source
 
@@ -54,7 +54,9 @@ def export_games(source: Source, out: Path, *, file_format: str, game: int | Non
         else:
             writer = csv.writer(file)
             writer.writerow(SeatRow._fields)
-            writer.writerows(map(_cell, row) for row in rows)
+            writer.writerows(
+                row._replace(bot=_cell(row.bot), reason=row.reason and _cell(row.reason)) for row in rows
+            )
     return exported
 
 
@@ -141,7 +143,7 @@ def _metrics(game: FinishedGame, record: str | None) -> list[str | None]:
     """Return by seat the numbers that the bot sent with its answers, as JSON; None where there are none."""
     by_seat: list[dict[str, Moments]] = [{} for _ in game.bots]
     with record_at(f"game {game.match_id}"):
-        for seat, numbers in [] if record is None else metrics_of(loads(record)):
+        for seat, numbers in [] if record is None else metrics_of(read_record(record)):
             for name, number in numbers.items():
                 by_seat[seat].setdefault(name, Moments()).add(number)
     summaries = [{name: _summary(by_name[name]) for name in sorted(by_name)} for by_name in by_seat]
@@ -159,9 +161,9 @@ def _summary(moments: Moments) -> Json:
     return {key: number if math.isfinite(number) else None for key, number in numbers.items()}
 
 
-def _cell(value: Any) -> Any:
-    """Return a value as a cell that no spreadsheet takes for a formula: names and reasons come from bots."""
-    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+def _cell(text: str) -> str:
+    """Return a text as a cell that no spreadsheet takes for a formula: names and reasons come from bots."""
+    return f"'{text}" if text.startswith(_FORMULA) else text
 
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import math
+from array import array
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from happycity.records.record import loads
+import numpy as np
+
 from happycity.records.replay import clock_of, metrics_of, movers_of, record_at
-from happycity_tournament.games import FinishedGame
+from happycity_tournament.games import FinishedGame, Result
+from happycity_tournament.ratings.columns import Ints
 from happycity_tournament.ratings.results import Ratings
 from happycity_tournament.ratings.statistics import Moments, count_metrics
+from happycity_tournament.recorded_games import read_record
 from happycity_tournament.standings.counted import Uncounted
 from happycity_tournament.standings.standings import Forfeits, Standing, standings_of
 from happycity_tournament.standings.stats import GameTable, Stats
 
+_GAMES_AT_ONCE = 1000
+_POWERS = 10 ** np.arange(17)
 MAX_FORFEITS_SHOWN = 20
 """Games with forfeits that are kept as notable ones."""
 
@@ -66,8 +72,11 @@ class ReportData:
         """The first games with forfeits."""
         self._columns = GameTable(bots)
         self._forfeits = Forfeits(bots)
-        self.times = {bot: BotTimes() for bot in bots}
-        """What records say of each bot."""
+        self._results: list[Result] = []
+        """Those that are not in the columns yet."""
+        self._times = {bot: BotTimes() for bot in bots}
+        self._numbers = {bot: number for number, bot in enumerate(bots)}
+        self._thinking, self._round_trips = _Gathered(), _Gathered()
 
     def add(self, game: FinishedGame, record: str | None, reason: Uncounted | None = None) -> None:
         """Count a game, which may not count for a reason, or raise a RecordError: its record is malformed."""
@@ -80,7 +89,7 @@ class ReportData:
                 self.unrated += 1
                 self._forfeits.add_unrated(result)
             return
-        self._columns.add([result])
+        self._results.append(result)
         self._forfeits.add(result)
         self.games += 1
         self.decisions += game.decisions
@@ -89,11 +98,20 @@ class ReportData:
                 self._add_record(game, record)
         if game.forfeited and len(self.forfeited) < MAX_FORFEITS_SHOWN:
             self.forfeited.append(game)
+        if len(self._results) == _GAMES_AT_ONCE:
+            self._count()
 
     @cached_property
     def stats(self) -> Stats:
         """The stats of the games that count, once all are there."""
+        self._count()
         return self._columns.stats()
+
+    @cached_property
+    def times(self) -> Mapping[str, BotTimes]:
+        """What records say of each bot, once all are there."""
+        self._count()
+        return self._times
 
     def standings(self, ratings: Ratings) -> list[Standing]:
         """Return the line of each bot in the order of the ratings, once all games are there."""
@@ -101,18 +119,49 @@ class ReportData:
         return [lines[line.bot] for line in ratings.lines]
 
     def _add_record(self, game: FinishedGame, text: str) -> None:
-        record = loads(text)
+        record = read_record(text)
         for seat, numbers in metrics_of(record):
-            count_metrics(self.times[game.bots[seat]].metrics, numbers)
-        think_us, round_trip_us = clock_of(record)
-        self.timed_games += bool(think_us)
-        for seat, micros in zip(movers_of(record), think_us, strict=False):
-            if micros:  # else the bot was not asked
-                self.times[game.bots[seat]].thinking[_three_digits(micros)] += 1
-        for bot, micros in zip(game.bots, round_trip_us, strict=False):
-            if micros:
-                self.times[bot].round_trips[_three_digits(micros)] += 1
+            count_metrics(self._times[game.bots[seat]].metrics, numbers)
+        movers, (think_us, round_trip_us) = movers_of(record), clock_of(record)
+        if not think_us:
+            return
+        self.timed_games += 1
+        bots = [self._numbers[bot] for bot in game.bots]
+        self._thinking.add([bots[seat] for seat in movers], think_us)
+        self._round_trips.add(bots, round_trip_us)
+
+    def _count(self) -> None:
+        """Count what has gathered."""
+        self._columns.add(self._results)
+        self._results = []
+        self._thinking.count([times.thinking for times in self._times.values()])
+        self._round_trips.count([times.round_trips for times in self._times.values()])
 
 
-def _three_digits(micros: int) -> int:
-    return int(float(f"{micros:.3g}"))
+class _Gathered:
+    """Times of bots that are counted many at once."""
+
+    def __init__(self) -> None:
+        self._bots, self._micros = array("q"), array("q")
+
+    def add(self, bots: Sequence[int], micros: Sequence[int]) -> None:
+        """Take times in microseconds with the numbers of their bots; 0 is none, as of a bot not asked."""
+        self._bots.extend(bots)
+        self._micros.extend(micros)
+
+    def count(self, histograms: Sequence[Histogram]) -> None:
+        """Count what has gathered, to three digits, in the histograms of all bots."""
+        bots, micros = np.array(self._bots), np.array(self._micros)
+        for number, histogram in enumerate(histograms):
+            own = _three_digits(micros[(bots == number) & (micros > 0)])
+            values, counts = np.unique(own, return_counts=True)
+            histogram.update(dict(zip(values.tolist(), counts.tolist(), strict=True)))
+        self._bots, self._micros = array("q"), array("q")
+
+
+def _three_digits(numbers: Ints) -> Ints:
+    """Return whole numbers with three digits that count, as `format` rounds them: halves to even ones."""
+    units = 10 ** np.maximum(0, np.searchsorted(_POWERS, numbers, side="right") - 3)
+    kept, rest = np.divmod(numbers, units)
+    rounded: Ints = units * (kept + ((2 * rest > units) | ((2 * rest == units) & (kept % 2 == 1))))
+    return rounded

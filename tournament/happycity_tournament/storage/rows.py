@@ -10,7 +10,7 @@ from operator import attrgetter, gt
 from typing import Any, TypeVar
 
 import orjson
-from sqlalchemy import Connection, Dialect, Row, String, cast, insert
+from sqlalchemy import JSON, Connection, Dialect, Row, String, cast, insert
 from sqlalchemy.sql.compiler import SQLCompiler
 
 from happycity import BotInfo, Config, Ending, Mode, Scoring, SeatResult
@@ -74,11 +74,17 @@ def game_row(game: FinishedGame) -> dict[str, Any]:
     }
 
 
-RESULT_COLUMNS = (
+GAME_COLUMNS = tuple(
+    cast(column, String).label(column.name) if isinstance(column.type, JSON) else column for column in games.c
+)
+"""The columns of `games` that `games_of` takes, with lists as JSON."""
+_NAMES = tuple(games.c.keys())
+_RESULT_NAMES = (
     *("id", "tournament_id", "round", "table", "rotation", "deal_seed"),
     *("bots", "places", "points", "coins", "endings", "reasons"),
 )
-"""The columns of `games` that `results_of` takes, with lists as JSON."""
+RESULT_COLUMNS = tuple(GAME_COLUMNS[_NAMES.index(name)] for name in _RESULT_NAMES)
+"""Those of them that `results_of` takes."""
 
 
 def results_of(rows: Sequence[Sequence[Any]]) -> list[Result]:
@@ -110,8 +116,12 @@ def _lists(texts: Sequence[str]) -> list[list[Any]]:
 
 
 @lru_cache(maxsize=1000)
+def _endings(text: str) -> tuple[Ending, ...]:
+    return tuple(map(Ending, json.loads(text)))
+
+
 def _forfeits(text: str) -> tuple[Ending, ...]:
-    endings = tuple(map(Ending, json.loads(text)))
+    endings = _endings(text)
     return () if set(endings) == {Ending.FINISHED} else endings
 
 
@@ -120,29 +130,52 @@ def _reasons(text: str) -> tuple[str, ...]:
 
 
 def game_of(row: Row[Any]) -> FinishedGame:
-    """Read a row of `games`."""
-    columns = [row._mapping[column] for column in _SEAT_COLUMNS]
-    reasons = row.reasons or [""] * len(row.endings)
-    seats = zip(*columns, map(Ending, row.endings), reasons, strict=True)
-    for number in chain(*columns, [row.decisions]):
-        if type(number) is not int or not 0 <= number <= _LARGEST:
-            raise ValueError("numbers of a game")
-    if not ("".join((*row.bots, *reasons)).encode() and len(row.bots) == len(row.endings) == row.players):
-        raise ValueError("bots and reasons by seat")
-    return FinishedGame(
-        match_id=row.id,
-        tournament_id=row.tournament_id,
-        position=None if row.round is None else (row.round, row.table, row.rotation),
-        deal_seed=int(row.deal_seed),
-        config=Config(players=row.players, mode=Mode(row.mode), scoring=Scoring(row.scoring)),
-        bots=tuple(row.bots),
-        bot_seeds=tuple(row.bot_seeds),
-        seats=tuple([SeatResult(*seat) for seat in seats]),
-        decisions=row.decisions,
-        created_at=_moment(row.created_at),
-        started_at=_moment(row.started_at),
-        finished_at=_moment(row.finished_at),
-    )
+    """Read the `GAME_COLUMNS` of a row, with which it begins."""
+    return games_of([row])[0]
+
+
+def games_of(rows: Sequence[Sequence[Any]]) -> list[FinishedGame]:
+    """Read some games at once; ValueError or TypeError for what no store holds."""
+    columns = dict(zip(_NAMES, zip(*rows, strict=True), strict=False))
+    bots, bot_seeds, *numbers = (_lists(columns[name]) for name in ("bots", "bot_seeds", *_SEAT_COLUMNS))
+    flat = [*chain.from_iterable(map(chain.from_iterable, numbers)), *columns["decisions"]]
+    if set(map(type, flat)) != {int} or min(flat) < 0 or max(flat) > _LARGEST:
+        raise ValueError("numbers of a game")
+    positions = zip(columns["round"], columns["table"], columns["rotation"], strict=True)
+    kinds = zip(columns["players"], columns["mode"], columns["scoring"], strict=True)
+    moments = zip(columns["created_at"], columns["started_at"], columns["finished_at"], strict=True)
+    found = list[FinishedGame]()
+    for number, (position, kind, times, *of_seats) in enumerate(
+        zip(positions, kinds, moments, *numbers, strict=True)
+    ):
+        names, endings = bots[number], _endings(columns["endings"][number])
+        reasons = _reasons(columns["reasons"][number]) or ("",) * len(endings)
+        by_seat = (names, endings, reasons, *of_seats)
+        if not "".join((*names, *reasons)).encode() or set(map(len, by_seat)) != {kind[0]}:
+            raise ValueError("bots, numbers and reasons by seat")
+        created_at, started_at, finished_at = map(_moment, times)
+        found.append(
+            FinishedGame(
+                match_id=columns["id"][number],
+                tournament_id=columns["tournament_id"][number],
+                position=None if position[0] is None else position,
+                deal_seed=int(columns["deal_seed"][number]),
+                config=_config(*kind),
+                bots=tuple(names),
+                bot_seeds=tuple(bot_seeds[number]),
+                seats=tuple(map(SeatResult, *of_seats, endings, reasons)),
+                decisions=columns["decisions"][number],
+                created_at=created_at,
+                started_at=started_at,
+                finished_at=finished_at,
+            )
+        )
+    return found
+
+
+@lru_cache(maxsize=100)
+def _config(players: int, mode: str, scoring: str) -> Config:
+    return Config(players=players, mode=Mode(mode), scoring=Scoring(scoring))
 
 
 def _moment(stored: float) -> float | None:

@@ -55,6 +55,8 @@ class Source(ABC):
     """The files that are read."""
     luck_evaluator: str = ""
     """The digest of the evaluator by which luck is taken off the scores; empty: it isn't."""
+    adjusted: int = 0
+    """The games of the present reading whose luck was computed."""
 
     def tournaments(self) -> list[StoredTournament]:
         """Return its tournaments, oldest first; record files have none."""

@@ -12,13 +12,10 @@ from operator import itemgetter
 from typing import Any, TypeVar
 
 from sqlalchemy import (
-    JSON,
     Connection,
     Row,
     Select,
-    String,
     and_,
-    cast,
     delete,
     func,
     insert,
@@ -34,8 +31,10 @@ from happycity_tournament.storage.database import DAMAGED, Database
 from happycity_tournament.storage.errors import StoreError
 from happycity_tournament.storage.packing import Record, pack, unpack
 from happycity_tournament.storage.rows import (
+    GAME_COLUMNS,
     RESULT_COLUMNS,
     game_of,
+    games_of,
     insert_games,
     mentions,
     problem_columns,
@@ -307,7 +306,7 @@ class Store(Database):
         """Return a game, None if there is none with this id."""
         if not 0 < match_id <= LARGEST_ID:
             return None
-        return self._first(select(games).where(games.c.id == match_id), game_of)
+        return self._first(select(*GAME_COLUMNS).where(games.c.id == match_id), game_of)
 
     def games(
         self,
@@ -325,7 +324,7 @@ class Store(Database):
         and a seat has the `ending`: one of `bot`, if both are there. A game that can't be read is left out,
         and hides no other.
         """
-        query = _newest(select(games), before_id, tournament_id).where(games.c.id >= down_to)
+        query = _newest(select(*GAME_COLUMNS), before_id, tournament_id).where(games.c.id >= down_to)
         if bot is not None:
             query = query.where(mentions(games.c.bots, bot))
         if ending is not None:
@@ -349,16 +348,12 @@ class Store(Database):
         self, *, tournament_id: int | None = None, with_records: bool = False
     ) -> Generator[tuple[FinishedGame, str | None]]:
         """Yield games, of one tournament or all, in schedules' order, those of no tournament by their ids."""
-        query: Select[Any] = select(games)
+        query: Select[Any] = select(*GAME_COLUMNS)
         if with_records:
-            query = select(games, records.c.record).outerjoin(records, records.c.game_id == games.c.id)
-        if tournament_id is not None:
-            query = query.where(games.c.tournament_id == tournament_id)
-
-        def read(row: Row[Any]) -> tuple[FinishedGame, str | None]:
-            return game_of(row), unpack(row.record) if with_records and row.record else None
-
-        return self._stream(query.order_by(*_SCHEDULED_ORDER), read)
+            query = query.add_columns(records.c.record).outerjoin(records, records.c.game_id == games.c.id)
+        for rows in self._scheduled(query, tournament_id):
+            for game, row in zip(self._read(rows, games_of), rows, strict=True):
+                yield game, self._read(row[-1], unpack) if with_records and row[-1] else None
 
     def bots(self) -> Iterator[str]:
         """Yield the names of the bots of all games, some more than once."""
@@ -369,11 +364,12 @@ class Store(Database):
 
         That takes a twentieth of the time of all that is known of them.
         """
-        columns: list[Any] = [
-            cast(column, String) if isinstance(column.type, JSON) else column
-            for column in (games.c[name] for name in RESULT_COLUMNS)
-        ]
-        query: Select[Any] = select(*columns)
+        for rows in self._scheduled(select(*RESULT_COLUMNS), tournament_id):
+            for _, of_one in groupby(rows, key=itemgetter(1)):
+                yield self._read(list(of_one), results_of)
+
+    def _scheduled(self, query: Select[Any], tournament_id: int | None) -> Iterator[Sequence[Row[Any]]]:
+        """Yield some rows at once of a query for games, of one tournament or all, in schedules' order."""
         if tournament_id is not None:
             query = query.where(games.c.tournament_id == tournament_id)
         options = {"yield_per": _RESULTS_AT_ONCE}
@@ -381,9 +377,7 @@ class Store(Database):
             self.reading() as connection,
             connection.execute(query.order_by(*_SCHEDULED_ORDER), execution_options=options) as rows,
         ):
-            for some in rows.partitions():
-                for _, of_one in groupby(some, key=itemgetter(1)):
-                    yield self._read(list(of_one), results_of)
+            yield from rows.partitions()
 
     def record(self, match_id: int) -> str | None:
         """Return a game's record, None if there is no such game or it was stored without one."""
