@@ -27,8 +27,7 @@ def run(main: Coroutine[Any, Any, _T]) -> _T:
 def run_until_stopped(main: Coroutine[Any, Any, _T]) -> _T:
     """Run `main` until its end, and cancel it at the first SIGINT or SIGTERM.
 
-    Raises:
-        asyncio.CancelledError: it was stopped. Later signals don't break off what it still has to do.
+    CancelledError says that it was stopped. Later signals don't break off what it still has to do.
     """
 
     async def stoppable() -> _T:

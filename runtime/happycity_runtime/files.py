@@ -24,9 +24,7 @@ _ENDS = "\0\x1a"
 def read_text(path: Path) -> str:
     """Return the text of a file that any editor may have written, with Unix line ends and no marks.
 
-    Raises:
-        OSError: it can't be read.
-        UnicodeDecodeError: it is not text in UTF-8, or in UTF-16 with its mark.
+    OSError if it can't be read; UnicodeDecodeError if it is neither UTF-8 nor UTF-16 with its mark.
     """
     with open_text(path) as file:
         return file.read().rstrip(_ENDS)

@@ -177,15 +177,8 @@ def load(
 ) -> _Settings:
     """Make settings of flags, environment, a TOML file and defaults; the former win.
 
-    Args:
-        model: the settings.
-        flags: by key; None is one that wasn't given.
-        file: the TOML file.
-        environ: the environment, of which the variables that begin with `prefix` are settings.
-        prefix: such as "HAPPYCITY_SERVE_".
-
-    Raises:
-        SettingsError: an unknown key, or a wrong value.
+    Flags are by key; None is one that wasn't given. Variables of `environ` are settings that begin with
+    `prefix`, such as HAPPYCITY_SERVE_. SettingsError if a key is unknown, or a value wrong.
     """
     in_file = read_toml(file) if file is not None else {}
     given = {key: value for key, value in flags.items() if value is not None}
@@ -271,12 +264,9 @@ def _inner_keys(field: FieldInfo) -> Iterable[str]:
 
 
 def value_problem(error: Any, *, choices: Iterable[str] = (), secret: bool = False) -> str:
-    """Describe an error of pydantic as a clause.
+    """Describe an error, one of `ValidationError.errors()`, as a clause.
 
-    Args:
-        error: one of `ValidationError.errors()`.
-        choices: what the value may be, unless the error knows it.
-        secret: whether the value must not be shown.
+    `choices` are what the value may be, unless the error knows it; a `secret` value is not shown.
     """
     kind, context = str(error["type"]), error.get("ctx", {})
     known = list(choices)

@@ -175,9 +175,7 @@ def new_secret(prefix: str, source: Callable[[], bytes] | None = None) -> tuple[
 def read_tokens_file(path: Path) -> StoredTokens:
     """Read a tokens file.
 
-    Raises:
-        FileNotFoundError: there is none.
-        TokenError: it can't be read, or is not a tokens file.
+    FileNotFoundError if there is none; TokenError if it can't be read, or is not a tokens file.
     """
     try:
         text = read_text(path)

@@ -129,11 +129,9 @@ async def run_server(
 
     Workers start the bots of `lineup`, that of a run. `tell_user` is that of `WorkerService`.
 
-    Raises:
-        ConfigError: a certificate or key can't be used, or the pages are not installed.
-        ListenError: an address is taken, or must not be listened on in this way.
-        StoreError: the store can't be opened, or another server uses it.
-        TokenError: the tokens can't be read.
+    ConfigError if a certificate or key can't be used, or the pages are not installed; ListenError if an
+    address is taken, or must not be listened on in this way; StoreError if the store can't be opened, or
+    another server uses it; TokenError if the tokens can't be read.
     """
     tokens = tokens_of(settings)
     check_exposure(settings, tokens)

@@ -38,11 +38,8 @@ class Requests:
     async def answer(self, path: str, request: Message, call: Callable[[], Awaitable[Any]]) -> Any:
         """Return what `call` returns, or what the same request of the same caller was answered before.
 
-        What changes something is carried out also if its caller leaves.
-
-        Raises:
-            ApiError: the request id is too long, or was used to ask for something else.
-            StoreError: it can't be looked up.
+        What changes something is carried out also if its caller leaves. ApiError if the request id is too
+        long, or was used to ask for something else; StoreError if it can't be looked up.
         """
         request_id = getattr(request, "request_id", None)
         if request_id is None or path in SECRET_ANSWERS:

@@ -123,10 +123,8 @@ class Ladder:
         """Carry out an action of an organiser, between two turns; return it as it is stored.
 
         `rename_elsewhere` renames a participant outside the ladder, and returns whether it has tokens.
-
-        Raises:
-            ApiError: the bot is not in the ladder; or one that is to be deleted is still there.
-            ConfigError: a field of the action is wrong; the text names it.
+        ApiError if the bot is not in the ladder, or one that is to be deleted is still there; a ConfigError
+        names the field of the action that is wrong.
         """
         book, read, write = self.book, self.book.read, self.book.write
         async with self._turn:

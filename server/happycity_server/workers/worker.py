@@ -43,9 +43,8 @@ class WorkerRefusedError(HappyCityError):
 def work(server: str, access: Access, *, name: str, stop_with_stdin: bool) -> None:
     """Play for a server until SIGINT or SIGTERM; join again whenever the server was lost.
 
-    Raises:
-        ConfigError: the address or a file of TLS can't be used.
-        WorkerRefusedError: the server refuses the worker: its token or version, for example.
+    ConfigError if the address or a file of TLS can't be used; WorkerRefusedError if the server refuses the
+    worker: its token or version, for example.
     """
     target = Target.parse(server, setting="--join")
     access.check(target)
