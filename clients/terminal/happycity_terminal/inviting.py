@@ -55,12 +55,11 @@ def create_invitation(
 @invite.command("list")
 def list_invitations(*, as_json: AsJson = False, server: Server = None) -> None:
     """List the invitations that no guest has used, without their secrets."""
-    from happycity.wire.json import message_json
     from happycity_tournament.cli.json import write_json
 
     listed: pb.ListInvitationsResponse = _ask(server, "ListInvitations")
     if as_json:
-        write_json(list(map(message_json, listed.invitations)))
+        write_json(list(listed.invitations))
         return
     for one in listed.invitations:
         typer.echo(_described(one))

@@ -12,7 +12,6 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from happycity import HappyCityError
 from happycity.match import one_line
 from happycity.v1.bot_service_pb2 import ConnectedBot
-from happycity.wire.json import message_json
 from happycity.wire.match import bot_info_of
 from happycity_runtime import event_loop
 from happycity_runtime.transport import Access, Target
@@ -51,7 +50,7 @@ def show_status(address: str, *, health: bool, service: str, server_name: str, a
     if as_json:
         from happycity_tournament.cli.json import write_json
 
-        write_json({"server": address, "health": answer, "bots": list(map(message_json, bots))})
+        write_json({"server": address, "health": answer, "bots": bots})
     elif bots:
         from rich.console import Console
 

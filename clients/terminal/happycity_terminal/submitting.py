@@ -17,7 +17,6 @@ from happycity.hosting.v1beta1 import hosting_service_pb2 as pb
 from happycity.match import check_bot_name
 from happycity.text.words import plural
 from happycity.wire.enums import enum_word
-from happycity.wire.json import message_json
 from happycity_runtime.commands import remark
 from happycity_runtime.settings import CommandSettings, load
 from happycity_tournament.cli.json import write_json
@@ -113,7 +112,7 @@ def submit_bot(server: str | None, folder: Path, act: SubmitAction, *, wait: boo
     has_failed = submission.state in (pb.SUBMISSION_STATE_REJECTED, pb.SUBMISSION_STATE_TRYING)
     is_rejected = act == "submit" and has_failed and bool(submission.result)
     if as_json:
-        write_json(message_json(submission))
+        write_json(submission)
     else:
         typer.echo("\n  ".join([_line(submission), *submission.result]))
         if submission.log_end and (is_rejected or act == "show"):
@@ -130,7 +129,7 @@ def list_submissions(server: str | None, *, as_json: bool) -> None:
         RemoteServer.at(server), lambda at: at.call(at.hosting.ListSubmissions, pb.ListSubmissionsRequest())
     )
     if as_json:
-        write_json(list(map(message_json, found.submissions)))
+        write_json(list(found.submissions))
         return
     for one in found.submissions:
         typer.echo(f"{moment_text(one.create_time)} UTC  {one.owner}: {_line(one)}")

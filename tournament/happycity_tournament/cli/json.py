@@ -69,8 +69,8 @@ def _line_json(line: Standing | BotRating) -> Json:
     return {**own, **ends}
 
 
-def write_json(content: Json | list[Json]) -> None:
-    """Write JSON to the standard output, with numbers as exact as they are known."""
+def write_json(content: object) -> None:
+    """Write what `plain_json` takes to the standard output, with numbers as exact as they are known."""
     sys.stdout.write(json.dumps(plain_json(content), indent=2) + "\n")
 
 

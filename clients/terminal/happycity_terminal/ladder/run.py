@@ -23,7 +23,7 @@ def show_list(method: str, server: str | None, *, as_json: bool, limit: int = 0,
         RemoteServer.at(server), lambda opened: _entries(opened, method, fields, field, limit)
     )[0]
     if as_json:
-        write_json(list(map(message_json, found)))
+        write_json(found)
     elif found:
         Console().print(table_of(found, columns))
     else:
@@ -49,7 +49,7 @@ def show(method: str, server: str | None, *, as_json: bool, **fields: object) ->
     request, at = _request(method, fields), RemoteServer.at(server)
     message: Any = call_server(at, lambda opened: opened.call(getattr(opened.ladder, method), request))
     if as_json:
-        write_json(message_json(message))
+        write_json(message)
         return
     lines, table = list[str](), None
     match message:
@@ -77,8 +77,8 @@ def show_leaderboard(server: str | None, *, limit: int, as_json: bool, **fields:
 
     ladder, lines, page = call_server(RemoteServer.at(server), ask)
     if as_json:
-        shown = {**message_json(page), "lines": list(map(message_json, lines))}
-        write_json({"ladder": message_json(ladder), "leaderboard": shown})
+        shown = {**message_json(page), "lines": lines}
+        write_json({"ladder": ladder, "leaderboard": shown})
         return
     console = Console()
     board_line = f"{page.board}, {tables.season_line(page.season)}"
