@@ -59,7 +59,7 @@ def list_invitations(*, as_json: AsJson = False, server: Server = None) -> None:
 
     listed: pb.ListInvitationsResponse = _ask(server, "ListInvitations")
     if as_json:
-        write_json([*listed.invitations])
+        write_json(list(listed.invitations))
         return
     for one in listed.invitations:
         typer.echo(_described(one))

@@ -129,7 +129,7 @@ def list_submissions(server: str | None, *, as_json: bool) -> None:
         RemoteServer.at(server), lambda at: at.call(at.hosting.ListSubmissions, pb.ListSubmissionsRequest())
     )
     if as_json:
-        write_json([*found.submissions])
+        write_json(list(found.submissions))
         return
     for one in found.submissions:
         typer.echo(f"{moment_text(one.create_time)} UTC  {one.owner}: {_line(one)}")
