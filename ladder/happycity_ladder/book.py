@@ -36,6 +36,7 @@ from happycity_ladder.entries import (
     Challenge,
     ChallengeState,
     DealKind,
+    DealLuck,
     LadderDeal,
     ModerationAction,
     NewDeal,
@@ -49,6 +50,7 @@ from happycity_ladder.ladder_config import deal_seed, season_secret
 from happycity_ladder.ladder_rows import (
     action_of,
     add_ladder_games,
+    deal_luck_of,
     deals_by_game,
     entry_of,
     last_finished,
@@ -505,6 +507,24 @@ class Book:
                 own = list(games_of_deal)
                 if (deal := readable(rated_deal_of, own)) is not None:
                     yield own[0].board, deal
+
+    def keep_luck(self, deal_id: int, places: Sequence[float]) -> None:
+        """Keep what the bots of a finished deal won by luck, as `DealLuck` has it."""
+        change = update(ladder_deals).where(ladder_deals.c.id == deal_id)
+        with self.store.writing() as connection:
+            connection.execute(change.values(luck=json.dumps(places)))
+
+    def luck_of_deals(self, after: int, last: int) -> Generator[tuple[str, DealLuck]]:
+        """Yield the luck of the rated deals that count with numbers from above `after` to `last`, and boards.
+
+        Deals whose luck wasn't computed are left out.
+        """
+        columns = ladder_deals.c
+        own = columns.finished > after, columns.finished <= last, columns.act_id.is_(None)
+        query = select(columns.board, columns.id, columns.versions, columns.luck)
+        query = query.where(*own, columns.kind == DealKind.RATED.value, columns.luck.is_not(None))
+        with closing(self._stream(query, lambda row: (row.board, deal_luck_of(row)))) as rows:
+            yield from rows
 
     def last_finished(self) -> int:
         """Return the number of the deal that was finished last, 0 without any."""

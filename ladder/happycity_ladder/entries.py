@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum
 from statistics import NormalDist
+from typing import NamedTuple
 
 from happycity_tournament.games import BotProfile
 
@@ -151,6 +152,15 @@ class RatedDeal:
     """[rotation][i]: the place that counts of versions[i]; equal ones are shared."""
     id: int = 0
     """Of the deal; 0 if it isn't stored."""
+
+
+class DealLuck(NamedTuple):
+    """What the bots of a rated deal won by luck."""
+
+    deal_id: int
+    versions: tuple[int, ...]
+    places: tuple[float, ...]
+    """By version: the mean over the games of the deal; above 0 is good luck."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Odd results, for a person to judge: helping another bot, forfeiting many games.
+"""Odd results, for a person to judge: helping another bot, forfeiting many games, knowing the deck.
 
 What is expected of two bots at a table are the odds of their strengths in the deals that are looked at.
 Deals are independent, the games of a deal are not, so results are added up by deal. P-values are corrected
@@ -15,10 +15,11 @@ from enum import Enum
 
 import numpy as np
 
-from happycity_ladder.entries import RatedDeal, Version
+from happycity_ladder.entries import DealLuck, RatedDeal, Version
 from happycity_tournament.ratings.columns import Floats, Games, Ints, TableColumns
 from happycity_tournament.ratings.estimate import holm, student_probabilities
 from happycity_tournament.ratings.likelihood import chances_above, choices_of, fit
+from happycity_tournament.ratings.mean_luck import mean_luck
 
 SIGNIFICANCE = 0.01
 """Results with a greater p-value, corrected, are not flagged."""
@@ -39,6 +40,8 @@ class FlagKind(Enum):
     """At tables of three and more it does worse against third bots if one bot is there that does better."""
     FORFEITING = "forfeiting"
     """It forfeits many games."""
+    TOO_LUCKY = "too_lucky"
+    """Its mean luck is more than chance allows, as if it knew which cards come."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +70,7 @@ def find_flags(
     deals: Sequence[RatedDeal],
     versions: Mapping[int, Version],
     forfeits: Mapping[int, tuple[int, int]],
+    luck: Sequence[DealLuck] = (),
 ) -> list[Flag]:
     """Return odd results on one board, oddest first.
 
@@ -75,8 +79,9 @@ def find_flags(
         deals: rated deals in their order; some weeks, as strengths are taken as constant.
         versions: all versions in these deals, by their ids.
         forfeits: games and forfeited games of the same time, by version.
+        luck: the luck of those of the deals for which it was computed.
     """
-    found = list(_forfeiting(board, versions, forfeits))
+    found = [*_forfeiting(board, versions, forfeits), *_too_lucky(board, luck, versions)]
     if deals:
         found += _helping(board, _Residuals(deals), versions)
     return sorted(found, key=lambda flag: (flag.p_value, -abs(flag.deviation), flag.bot, flag.beneficiary))
@@ -202,6 +207,34 @@ def _forfeiting(
                 deviation=deviation,
                 p_value=p_value,
                 text=f"{bot} forfeited {lost} of {games} games",
+            )
+
+
+def _too_lucky(board: str, deals: Sequence[DealLuck], versions: Mapping[int, Version]) -> Iterator[Flag]:
+    """Look at the mean luck of each bot, as `tournament rate --luck-adjusted` does."""
+    if not deals:
+        return
+    names = tuple(sorted({versions[version].bot for deal in deals for version in deal.versions}))
+    bots = np.array([[names.index(versions[version].bot) for version in deal.versions] for deal in deals])
+    luck = np.array([deal.places for deal in deals])
+    table = TableColumns(bots, np.ones_like(bots), np.arange(len(deals)), luck)
+    house = {version.bot for version in versions.values() if version.house}
+    looked_at = [one for one in mean_luck(Games(names, {bots.shape[1]: table})) if one.bot not in house]
+    deviations, counts = np.array([(one.deviation, one.deals) for one in looked_at]).reshape(-1, 2).T
+    p_values = holm(student_probabilities(-deviations, counts - 1)).tolist()
+    for one, p_value in zip(looked_at, p_values, strict=True):
+        if one.is_too_lucky:
+            rows, members = np.nonzero(bots == names.index(one.bot))
+            oddest = rows[np.argsort(-luck[rows, members], kind="stable")][:MAX_DEALS_SHOWN]
+            yield Flag(
+                kind=FlagKind.TOO_LUCKY,
+                bot=one.bot,
+                board=board,
+                deals=one.deals,
+                deviation=one.deviation,
+                p_value=p_value,
+                text=one.text,
+                deal_ids=tuple(deals[row].deal_id for row in oddest.tolist()),
             )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from itertools import chain
 from typing import Any, TypeVar
 
+from pydantic import FiniteFloat
 from sqlalchemy import Connection, Row, Select, func, insert, select, update
 
 from happycity import BotInfo, ConfigError, Ending
@@ -16,6 +17,7 @@ from happycity_ladder.entries import (
     ActionKind,
     ChallengeState,
     DealKind,
+    DealLuck,
     ModerationAction,
     RatedDeal,
     Version,
@@ -140,6 +142,14 @@ def rated_deal_of(rows: Sequence[Any]) -> RatedDeal:
         places=places,
         id=first.id,
     )
+
+
+def deal_luck_of(row: Row[Any]) -> DealLuck:
+    """Read the luck of a deal from a row of `ladder_deals`; TypeError or ValueError if there is none."""
+    places = adapter(tuple[FiniteFloat, ...]).validate_json(row.luck)
+    if len(places) != len(row.versions) or not all(type(number) is int for number in row.versions):
+        raise ValueError("luck and versions of a deal")
+    return DealLuck(row.id, tuple(row.versions), places)
 
 
 def add_ladder_games(connection: Connection, batch: Sequence[FinishedGame]) -> None:

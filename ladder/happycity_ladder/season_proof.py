@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -25,6 +26,7 @@ from happycity_runtime.parallel import in_processes
 from happycity_tournament.games import BotProfile, FinishedGame
 from happycity_tournament.plain_json import plain_json
 from happycity_tournament.proof.commitment import Commitment, canonical
+from happycity_tournament.proof.incidents import unanswered
 from happycity_tournament.proof.publication import (
     GAMES_FILE,
     Chain,
@@ -122,7 +124,8 @@ def _recompute(known: Json, folder: Path, processes: int) -> Json:
     count = _Count(known)
     chain = Chain(count.secrets[-1].hash)
     lines = chain.over(read_lines(folder / GAMES_FILE))
-    for deal in in_processes(_replay_deal, lines, processes=processes, chunk=10):
+    replay = partial(_replay_deal, configs=count.configs)
+    for deal in in_processes(replay, lines, processes=processes, chunk=10):
         if problem := count.add(*deal):
             raise VerificationError(f"{GAMES_FILE}: deal {deal[0]['id']}: {problem}")
     if count.deals != count.seasons[-1].closed_after:
@@ -153,6 +156,10 @@ class _Count:
             self.secrets = [Commitment.of(season) for season in known["seasons"]]
             self.seasons = [Season(**{name: one[name] for name in _SEASON}) for one in known["seasons"]]
             self.versions = {one["id"]: _version(one) for one in known["versions"]}
+            self.configs = {
+                season.first_deal: LadderConfig.of(secret.config)
+                for season, secret in zip(self.seasons, self.secrets, strict=True)
+            }
             for season, secret in zip(known["seasons"], self.secrets, strict=True):
                 check_entry({name: season[name] for name in season.keys() - secret.json().keys()}, _SEASON)
             for one in known["versions"]:
@@ -221,9 +228,12 @@ def _version(content: Json) -> Version:
     return Version(**own, profile=BotProfile(BotInfo()), owner="", last_at=float("-inf"))
 
 
-def _replay_deal(line: bytes) -> tuple[Json, list[FinishedGame]]:
+def _replay_deal(line: bytes, *, configs: Mapping[int, LadderConfig]) -> tuple[Json, list[FinishedGame]]:
+    """Return a deal and its games; `configs` has what was committed to, by the first deal of each season."""
     with reading_line(line, {"deal", "records"}, "a deal") as read:
         deal = read.content["deal"]
         check_entry(deal, _DEAL)
         read.where = f"deal {deal['id']}"
-        return deal, list(map(replayed, read.content["records"]))
+        begun = [config for first, config in configs.items() if first <= deal["id"]]
+        config = begun[-1] if begun else None
+        return deal, [replayed(record, config, unanswered) for record in read.content["records"]]

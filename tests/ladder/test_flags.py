@@ -8,10 +8,11 @@ import pytest
 from tools.benchmarks.ladder_year import draw_deals
 
 from happycity import BotInfo
-from happycity_ladder.entries import RatedDeal, Version
+from happycity_ladder.entries import DealLuck, RatedDeal, Version
 from happycity_ladder.flags import Flag, FlagKind, find_flags
 from happycity_tournament.games import BotProfile
 from happycity_tournament.ratings.columns import Floats, Ints
+from happycity_tournament.ratings.mean_luck import MIN_DEALS, MOST_ERRORS
 from happycity_tournament.ratings.statistics import ELO_PER_LOGIT
 
 BOTS = 12
@@ -46,6 +47,19 @@ def played(*, deals: int, seed: int, players: int = 4, cheat: Cheat | None = Non
             places=tuple(map(tuple, places)),
         )
         for number, (lineup, places) in enumerate(zip(lineups.tolist(), rankings, strict=True), start=1)
+    ]
+
+
+def luck_of(deals: list[RatedDeal], *, cheat: int = 0) -> list[DealLuck]:
+    """Draw luck for deals; a bot that cheats, by its number, wins a third of a place a game by it."""
+    rng = np.random.default_rng(7)
+    return [
+        DealLuck(
+            deal.finished,
+            deal.versions,
+            tuple(rng.normal((np.array(deal.versions) == cheat) / 3, 0.5).tolist()),
+        )
+        for deal in deals
     ]
 
 
@@ -105,3 +119,26 @@ def test_forfeits_are_compared_with_those_of_the_others() -> None:
     assert find_flags("b", [], VERSIONS, {1: (10, 10), 2: few}) == []
     house = VERSIONS | {1: version(1, house=True)}
     assert find_flags("b", [], house, {1: (200, 100), 2: (200, 0), 3: (200, 0)}) == []
+
+
+def test_a_bot_that_knows_the_deck_is_flagged() -> None:
+    """In the words of `tournament rate --luck-adjusted`; honest bots, and bots of the house, are not."""
+    deals = played(deals=300, seed=3)
+    assert find_flags("4-family", deals, VERSIONS, {}, luck_of(deals)) == []
+    luck = luck_of(deals, cheat=2)
+    (flag,) = find_flags("4-family", deals, VERSIONS, {}, luck)
+    assert (flag.kind, flag.bot, flag.deals) == (
+        FlagKind.TOO_LUCKY,
+        "bot2",
+        sum(2 in deal.versions for deal in luck),
+    )
+    assert flag.deviation > MOST_ERRORS
+    assert flag.p_value < 1e-3
+    assert flag.text.endswith("more than chance allows, as if it knew which cards come")
+    best = max(
+        (deal for deal in luck if 2 in deal.versions), key=lambda deal: deal[2][deal.versions.index(2)]
+    )
+    assert flag.deal_ids[0] == best.deal_id
+    assert find_flags("4-family", deals, {**VERSIONS, 2: version(2, house=True)}, {}, luck) == []
+    few = [deal for deal in luck if 2 in deal.versions][: MIN_DEALS - 1]
+    assert find_flags("4-family", deals, VERSIONS, {}, few) == []

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import random
+from collections import deque
 from collections.abc import Callable, Collection, Coroutine, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any
 
+import numpy as np
 import structlog
 
-from happycity import Deal, Ending, VoidReason
+from happycity import Deal, Ending, RecordError, VoidReason
 from happycity.errors import FieldError
-from happycity_ladder.entries import ActionKind, LadderDeal, ModerationAction, Season
+from happycity.records.record import loads
+from happycity_evaluation.evaluator import Evaluator
+from happycity_ladder.book import Book
+from happycity_ladder.entries import ActionKind, DealKind, LadderDeal, ModerationAction, Season
 from happycity_ladder.ladder_config import LadderConfig
 from happycity_ladder.leaderboard import LeaderboardLine, leaderboard
 from happycity_runtime.event_loop import spawn
@@ -25,6 +30,7 @@ from happycity_server.ladder.ratings import LadderRatings
 from happycity_server.ladder.served_book import ServedBook
 from happycity_server.places.places import Places
 from happycity_tournament.games import FinishedGame
+from happycity_tournament.luck_adjusted import luck_of
 from happycity_tournament.play.match_spec import MatchSpec
 from happycity_tournament.play.runner import MAX_ATTEMPTS
 from happycity_tournament.schedule import bot_seeds
@@ -35,6 +41,10 @@ GATHER_SECONDS = 0.1
 """How long changes gather before bots are paired."""
 RETRY_SECONDS = 5.0
 """How long the ladder rests after the store has failed."""
+LUCK_SHARE = 0.1
+"""The share of the time in which the luck of finished deals is computed at most, in a thread."""
+MAX_WITHOUT_LUCK = 1000
+"""Finished deals whose luck is still to be computed; without the oldest ones if there are more."""
 NOTE_SECONDS = 60.0
 """How often it is stored which bots are connected."""
 
@@ -76,6 +86,8 @@ class Ladder:
         self._challenges_changed = True
         self._turn = asyncio.Lock()  # held while deals begin, and while an organiser acts
         self._finished = asyncio.Event()
+        self._without_luck = deque[int](maxlen=MAX_WITHOUT_LUCK)
+        self._has_without_luck = asyncio.Event()
         self._noted_at = 0.0
         self._rests_until = 0.0  # by the loop's clock
         self._tasks: set[asyncio.Task[None]] = set()
@@ -97,6 +109,7 @@ class Ladder:
         await self._queue.read_interrupted()
         spawn(self._play(), self._tasks)
         spawn(self._rate(), self._tasks)
+        spawn(self._compute_luck(), self._tasks)
 
     async def close_season(self, season_id: int) -> None:
         """End a season between two turns, unless it has ended already."""
@@ -188,6 +201,7 @@ class Ladder:
         self._closing.set()
         self._changed.set()
         self._finished.set()
+        self._has_without_luck.set()
         self.ratings.begin_close()
         self._places.drop_ladder()
 
@@ -315,6 +329,9 @@ class Ladder:
         elif len(finished) == len(rotations):
             self.deals_finished += 1
             self._finished.set()
+            if deal.kind is DealKind.RATED:
+                self._without_luck.append(deal.id)
+                self._has_without_luck.set()
             return {
                 bot
                 for game in finished
@@ -358,6 +375,22 @@ class Ladder:
         self._rests_until = asyncio.get_running_loop().time() + RETRY_SECONDS
         self._changed.set()
 
+    async def _compute_luck(self) -> None:
+        """Compute what bots won by luck, deal by deal, the latest first."""
+        clock = asyncio.get_running_loop().time
+        while not self._closing.is_set():
+            if not self._without_luck:
+                self._has_without_luck.clear()
+                await self._has_without_luck.wait()
+                continue
+            deal_id, started = self._without_luck.pop(), clock()
+            await self._try_turn(self._keep_luck(deal_id))
+            await self._pause((clock() - started) * (1 / LUCK_SHARE - 1))
+
+    async def _keep_luck(self, deal_id: int) -> None:
+        places = await self.book.load(_luck_of_deal, self.book, deal_id)
+        await self.book.write(self.book.keep_luck, deal_id, places)
+
     async def _rate(self) -> None:
         """Rate what is finished, some deals at once."""
         while not self._closing.is_set():
@@ -366,3 +399,18 @@ class Ladder:
                 await self._finished.wait()
             else:
                 await self._pause(RETRY_SECONDS)
+
+
+def _luck_of_deal(book: Book, deal_id: int) -> tuple[float, ...]:
+    """Return what the bots of a finished deal won by luck, which takes some 30 ms for each of its games.
+
+    Raises:
+        HappyCityError: a game of it has no sound record.
+    """
+    found, evaluator = [], Evaluator()
+    for rotation, game in enumerate(book.games_of([deal_id])[deal_id]):
+        if (record := book.store.record(game.match_id)) is None:
+            raise RecordError(f"game {game.match_id}: it has no record to compute its luck from")
+        found.append(np.roll(luck_of(loads(record), evaluator), rotation))
+    places: tuple[float, ...] = tuple(np.mean(found, axis=0).tolist())
+    return places

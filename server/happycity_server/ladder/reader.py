@@ -7,7 +7,7 @@ from collections.abc import Collection
 from functools import partial
 
 from happycity.ladder.v1beta1.ladder_service_pb2 import VersionComparison
-from happycity_ladder.entries import LadderDeal, RatedDeal, Rating, RatingPoint, Season, Version
+from happycity_ladder.entries import DealLuck, LadderDeal, RatedDeal, Rating, RatingPoint, Season, Version
 from happycity_ladder.flags import Flag, find_flags
 from happycity_ladder.leaderboard import LeaderboardLine
 from happycity_server.broadcast import SharedValues
@@ -139,12 +139,15 @@ class LadderReader:
             if deal.finished > last:
                 break
             deals[board].append(deal)
+        luck: defaultdict[str, list[DealLuck]] = defaultdict(list)
+        for board, deal_luck in self.book.luck_of_deals(max(first, last - FLAGGED_DEALS), last):
+            luck[board].append(deal_luck)
         versions = self.book.versions()
         flags: list[Flag] = []
         for board, of_board in sorted(deals.items()):
             scores = self.book.scores(season.id, board)
             forfeits = {version: (score.games, score.forfeits) for version, score in scores.items()}
-            flags += find_flags(board, of_board, versions, forfeits)
+            flags += find_flags(board, of_board, versions, forfeits, luck[board])
         return sorted(flags, key=lambda flag: (flag.p_value, -abs(flag.deviation)))[:MAX_FLAGS]
 
 

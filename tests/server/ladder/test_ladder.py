@@ -24,13 +24,17 @@ from tests.server.ladder.ladders import (
 from tests.waiting import LIMIT
 
 from happycity import Config, Move
+from happycity.records.record import loads
 from happycity.wire.messages import config_message
 from happycity_client import Bot, Decision
+from happycity_evaluation.evaluator import Evaluator
 from happycity_ladder.book import Book
 from happycity_ladder.entries import DealState
 from happycity_server.app import RunningServer
 from happycity_server.ladder import ladder as ladder_module
 from happycity_server.ladder.ratings import LadderRatings
+from happycity_server.ladder.served_book import ServedBook
+from happycity_tournament.luck_adjusted import luck_of
 from happycity_tournament.storage.store import Store
 
 
@@ -63,6 +67,32 @@ async def test_bots_that_connect_are_paired_and_rated(tmp_path: Path, workers: i
     }
     history = Book(ladder.store).history("2-family", list(played), most=1000)
     assert {point.version_id for point in history} == set(played)
+
+
+async def test_the_luck_of_rated_deals_is_computed_when_they_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is kept by version, the mean over the games of the deal; flags are looked for in it."""
+    games, kept, keep = Games(), asyncio.Event(), ServedBook.keep_luck
+
+    def keep_and_tell(self: ServedBook, deal_id: int, places: Sequence[float]) -> None:
+        keep(self, deal_id, places)
+        loop.call_soon_threadsafe(kept.set)
+
+    loop = asyncio.get_running_loop()
+    monkeypatch.setattr(ServedBook, "keep_luck", keep_and_tell)
+    async with laddering(tmp_path) as server, playing(server.address, "anna", "ben", games=games):
+        await asyncio.wait_for(kept.wait(), LIMIT)
+    ladder = ladder_of(tmp_path)
+    (board, luck), *_ = ladder.luck_of_deals(0, ladder.last_finished())
+    expected = dict.fromkeys(luck.versions, 0.0)
+    for rotation, game in enumerate(ladder.games_of([luck.deal_id])[luck.deal_id]):
+        seated = luck.versions[rotation:] + luck.versions[:rotation]
+        record = loads(ladder.store.record(game.match_id) or "")
+        for version, places in zip(seated, luck_of(record, Evaluator()), strict=True):
+            expected[version] += places / 2
+    assert board == "2-family"
+    assert luck.places == pytest.approx(list(expected.values()))
 
 
 async def reasons(server: RunningServer, match_ids: Iterable[int]) -> set[str]:

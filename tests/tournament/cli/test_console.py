@@ -17,30 +17,42 @@ def screen() -> Screen:
 
 
 @pytest.mark.parametrize(
-    ("hypotheses", "verdict", "text"),
+    ("hypotheses", "verdict", "elo", "text"),
     [
-        ((0, 10), Verdict.RUNNING, "new against old: nothing is decided yet"),
-        ((0, 10), Verdict.H0, "new is not 10 Elo stronger than old"),
-        ((0, 10), Verdict.H1, "new is stronger than old"),
-        ((-5, 0), Verdict.H0, "new is weaker than old"),
-        ((-5, 0), Verdict.H1, "new is not 5 Elo weaker than old"),
-        ((0, 10), Verdict.NO_DIFFERENCE, "new and old play the same: every block was exactly even"),
-        ((0, 10), Verdict.UNDECIDED, "new against old: undecided after the maximum number of blocks"),
+        ((0, 10), Verdict.RUNNING, 3, "new against old: nothing is decided yet"),
+        ((0, 10), Verdict.H0, 3, "new can't be distinguished from old, and is not 10 Elo stronger"),
+        ((0, 10), Verdict.H0, 5, "new is stronger than old, but not by 10 Elo"),
+        ((0, 10), Verdict.H0, -5, "new is weaker than old"),
+        ((0, 10), Verdict.H1, 5, "new is stronger than old"),
+        ((0, 10), Verdict.H1, 3, "new is stronger than old; the interval alone would leave it open"),
+        ((5, 10), Verdict.H1, 7, "new is stronger than old"),
+        ((-5, 0), Verdict.H0, -5, "new is weaker than old"),
+        ((-5, 0), Verdict.H1, 3, "new can't be distinguished from old, and is not 5 Elo weaker"),
+        ((-9, 0), Verdict.H1, -5, "new is weaker than old, but not by 9 Elo"),
+        ((0, 10), Verdict.NO_DIFFERENCE, 3, "new and old play the same: every block was exactly even"),
+        ((0, 10), Verdict.UNDECIDED, 3, "new against old: undecided after the maximum number of blocks"),
     ],
 )
 def test_a_test_is_shown_with_its_numbers(
-    screen: Screen, hypotheses: tuple[float, float], verdict: Verdict, text: str
+    screen: Screen, hypotheses: tuple[float, float], verdict: Verdict, elo: float, text: str
 ) -> None:
-    """The decision is a sentence with the difference; LLR and bounds follow."""
+    """The decision is a sentence that agrees with the difference behind it; LLR and bounds follow."""
     elo0, elo1 = hypotheses
     config = replace(SPRT, format=SprtTest(candidate="new", base="old", elo0=elo0, elo1=elo1))
     state = SprtState(
-        blocks=9, llr=1.5, lower=-2.94, upper=2.94, elo=3.0, elo_low=-1.0, elo_high=7.0, verdict=verdict
+        verdict=verdict,
+        blocks=9,
+        llr=1.5,
+        lower=-2.94,
+        upper=2.94,
+        elo=elo,
+        elo_low=elo - 4,
+        elo_high=elo + 4,
     )
     lines = (standing(1, "new"), standing(2, "old"))
     print_result(screen.console, replace(SNAPSHOT, config=config, standings=lines, test=state, games=18))
     output = screen.text()
-    assert f"{text} (9 blocks, +3 ±4 Elo)\n" in output
+    assert f"{text} (9 blocks, {elo:+g} ±4 Elo)\n" in output
     assert f"LLR +1.50 (H0 at -2.94, H1 at +2.94); H0 {elo0:+g}, H1 {elo1:+g} Elo, alpha 0.05" in output
     assert ("are left out" in output) is (verdict is not Verdict.RUNNING)
 

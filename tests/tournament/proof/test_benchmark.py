@@ -237,7 +237,7 @@ FORGED_GAMES: dict[str, tuple[Callable[[Forger], object], str]] = {
     "the candidate is excused": (excuse_the_candidate, "move .*: the fallback plays coin, not build"),
     "the candidate was late": (
         lambda f: blame(f.games[0]["record"], 1 - next(f.records())[1], 1),
-        "timeout: the tournament had no clock",
+        "timeout: there was no clock",
     ),
     "seats are swapped": (lambda f: f.games[0]["record"]["bots"].reverse(), "its deal, bots, seeds or kind"),
     "an opponent has another name": (

@@ -15,7 +15,7 @@ from happycity_tournament.games import Fixture
 from happycity_tournament.ratings.columns import Games, GamesBuilder, TableColumns
 from happycity_tournament.ratings.estimate import estimate_of, holm, student_probabilities
 from happycity_tournament.ratings.final import rate, with_difference
-from happycity_tournament.ratings.likelihood import choices_of, fit
+from happycity_tournament.ratings.likelihood import PRIOR_GAMES, choices_of, fit
 from happycity_tournament.ratings.results import LOST_ALL, WON_ALL, BotRating, Ratings
 from happycity_tournament.ratings.statistics import ELO_PER_LOGIT, student_quantile
 from happycity_tournament.wire import ratings_message, ratings_of
@@ -52,32 +52,39 @@ def test_an_anchor_is_at_its_rating_and_changes_no_difference() -> None:
 
 
 def test_intervals_are_the_sandwich_by_deal() -> None:
-    """By hand: V (sum of U U' over deals, C / (C - 1) times, and the prior's) V, with Student's t."""
+    """By hand: V (sum of U U' over deals, less what the fit took, and the prior's) V, with Student's t."""
     played = games()
     estimate = estimate_of(played)
     fitted, table = fit(choices_of(played)), played.tables[4]
-    scores = np.zeros((300, 5))
+    scores, leverages = np.zeros((300, 5)), np.zeros(300)
     strengths = np.exp(fitted.strengths)
     for deal, seated, places in zip(table.deals, table.bots, table.places, strict=True):
         order = seated[np.argsort(places)]
         for place, bot in enumerate(order[:-1]):
             left = order[place:]
+            shares = strengths[left] / strengths[left].sum()
             scores[deal, bot] += 1
-            scores[deal, left] -= strengths[left] / strengths[left].sum()
-    deals = np.array(
-        [len({int(deal) for deal in table.deals[(table.bots == bot).any(axis=1)]}) for bot in range(5)]
-    )
-    scaled = scores * np.sqrt(deals / (deals - 1))
+            scores[deal, left] -= shares
+            information = np.diag(shares) - np.outer(shares, shares)
+            leverages[deal] += np.trace(information @ fitted.inverse[np.ix_(left, left)]) / 3
+    moved = scores / np.sqrt(1 - leverages)[:, None] @ fitted.inverse
     chance = strengths / (1 + strengths)
-    middle = scaled.T @ scaled + np.diag(0.5 - chance * (1 - chance)) + np.outer(0.5 - chance, 0.5 - chance)
-    expected = fitted.inverse @ middle @ fitted.inverse
+    drawn = PRIOR_GAMES * (0.5 - chance)
+    prior = PRIOR_GAMES * np.diag(0.5 - chance * (1 - chance)) + np.outer(drawn, drawn)
+    expected = moved.T @ moved + fitted.inverse @ prior @ fitted.inverse
     assert estimate.covariance == pytest.approx(expected)
     error = ELO_PER_LOGIT * math.sqrt(expected[0, 0] + expected[3, 3] - 2 * expected[0, 3])
     difference = rate(estimate).difference("bot-0", "bot-3")
     assert difference is not None
-    degrees = int(estimate.difference_errors()[1][0, 3])
-    assert min(deals[[0, 3]]) - 1 <= degrees <= 299
+    apart = moved[:, 0] - moved[:, 3]
+    degrees = int(estimate.degrees[0, 3])
+    assert degrees == int(2 * (apart**2).sum() ** 2 / (apart**4).sum())
     assert difference.margin == pytest.approx(student_quantile(degrees) * error)
+    from_mean = moved[:, 0] - moved.mean(axis=1)
+    degrees = int(2 * (from_mean**2).sum() ** 2 / (from_mean**4).sum())
+    shares = np.eye(5)[0] - 0.2
+    margin = student_quantile(degrees) * ELO_PER_LOGIT * math.sqrt(shares @ expected @ shares)
+    assert by_bot(rate(estimate))["bot-0"].margin == pytest.approx(margin)
 
 
 def test_degrees_of_freedom_count_the_deals_of_both() -> None:
@@ -86,11 +93,17 @@ def test_degrees_of_freedom_count_the_deals_of_both() -> None:
     In a gauntlet intervals would be too wide if the deals of one bot alone counted.
     """
     together = estimate_of(columns(duels(10, 10), "ab"))
-    errors, degrees = together.difference_errors()
-    assert degrees[0, 1] == 19
-    assert rate(together).lines[0].margin == pytest.approx(student_quantile(19) * errors[0, 1] / 2)
+    assert together.degrees[0, 1] == 19
+    margin = student_quantile(19) * together.difference_errors()[0, 1] / 2
+    assert rate(together).lines[0].margin == pytest.approx(margin)
     apart = columns([*duels(10, 10), *duels(10, 10, one=2, first_deal=50)], "abc")
-    assert estimate_of(apart).difference_errors()[1][0, 2] == 39
+    assert estimate_of(apart).degrees[0, 2] == 39
+
+
+@pytest.mark.parametrize(("upsets", "degrees"), [(1, 2), (2, 4), (5, 10)])
+def test_few_upsets_are_few_degrees_of_freedom(upsets: int, degrees: int) -> None:
+    """What is known of a far stronger bot are the deals that it lost, each with two degrees."""
+    assert estimate_of(columns(duels(200 - upsets, upsets), "ab")).degrees[0, 1] == degrees
 
 
 def texts(ratings: Ratings) -> str:

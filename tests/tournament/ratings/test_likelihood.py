@@ -13,6 +13,7 @@ from tools.benchmarks.models import League
 from happycity_tournament.games import Result
 from happycity_tournament.ratings.columns import Floats, Games, GamesBuilder
 from happycity_tournament.ratings.likelihood import (
+    PRIOR_GAMES,
     Choices,
     choices_of,
     derivatives,
@@ -73,11 +74,11 @@ def test_two_bots_follow_the_logistic_curve() -> None:
         assert ELO_PER_LOGIT * (one - other) == pytest.approx(400 * math.log10(3), abs=1e-3)
 
 
-def test_the_prior_is_a_drawn_game_for_each_bot() -> None:
-    """Against a bot of strength 0: after n wins n / (e^2x + 1) = s(x) - 1/2."""
+def test_the_prior_is_a_part_of_a_drawn_game_for_each_bot() -> None:
+    """Against a bot of strength 0: after n wins n / (e^2x + 1) is this part of s(x) - 1/2."""
     one, other = fit(choices_of(columns([((0, 1), (1, 2), 1)] * 7, "ab"))).strengths
     assert one == pytest.approx(-other)
-    assert 7 / (math.exp(2 * one) + 1) == pytest.approx(1 / (1 + math.exp(-one)) - 0.5)
+    assert 7 / (math.exp(2 * one) + 1) == pytest.approx(PRIOR_GAMES * (1 / (1 + math.exp(-one)) - 0.5))
 
 
 @pytest.mark.nightly

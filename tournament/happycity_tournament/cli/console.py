@@ -297,7 +297,7 @@ def sprt_lines(snapshot: Snapshot) -> list[str]:
     if test is None or state is None:
         return []
     basis = ", ".join(filter(None, (plural(state.blocks, "block"), _sprt_difference(state))))
-    decision = f"{verdict_text(test, state.verdict)} ({basis})"
+    decision = f"{verdict_text(test, state)} ({basis})"
     accepted = {Verdict.H0: "H0 is accepted: ", Verdict.H1: "H1 is accepted: "}.get(state.verdict, "")
     luck = f"; luck taken off by evaluator {test.luck_evaluator}" if test.luck_evaluator else ""
     numbers = (
@@ -310,21 +310,30 @@ def sprt_lines(snapshot: Snapshot) -> list[str]:
     return [decision, numbers, counted]
 
 
-def verdict_text(test: SprtTest, verdict: Verdict) -> str:
-    """Return what a test has found as a clause."""
-    candidate, base, unit = test.candidate, test.base, "Elo"
-    weaker, stronger = f"{candidate} is weaker than {base}", f"{candidate} is stronger than {base}"
-    return {
-        Verdict.H0: f"{candidate} is not {test.elo1:g} {unit} stronger than {base}"
-        if test.elo1 > 0
-        else weaker,
-        Verdict.H1: f"{candidate} is not {-test.elo0:g} {unit} weaker than {base}"
-        if test.elo0 < 0
-        else stronger,
-        Verdict.NO_DIFFERENCE: f"{candidate} and {base} play the same: every block was exactly even",
-        Verdict.UNDECIDED: f"{candidate} against {base}: undecided after the maximum number of blocks",
-        Verdict.RUNNING: f"{candidate} against {base}: nothing is decided yet",
-    }[verdict]
+def verdict_text(test: SprtTest, state: SprtState) -> str:
+    """Return what a test has found as a clause, in the words of `compare`; the interval agrees with it."""
+    candidate, base = test.candidate, test.base
+    known = "stronger" if (state.elo_low or 0) > 0 else "weaker" if (state.elo_high or 0) < 0 else ""
+    relation = f"is {known} than" if known else "can't be distinguished from"
+    match state.verdict:
+        case Verdict.RUNNING:
+            return f"{candidate} against {base}: nothing is decided yet"
+        case Verdict.UNDECIDED:
+            return f"{candidate} against {base}: undecided after the maximum number of blocks"
+        case Verdict.NO_DIFFERENCE:
+            return f"{candidate} and {base} play the same: every block was exactly even"
+        case Verdict.H0:
+            ruled_out, found = test.elo1, "weaker"
+        case Verdict.H1:
+            ruled_out, found = test.elo0, "stronger"
+    ruled = "stronger" if ruled_out > 0 else "weaker"
+    if not ruled_out or ruled == found:
+        open_alone = "" if known == found else "; the interval alone would leave it open"
+        return f"{candidate} is {found} than {base}{open_alone}"
+    bound = f", and is not {abs(ruled_out):g} Elo {ruled}" if not known else ""
+    return f"{candidate} {relation} {base}" + (
+        f", but not by {abs(ruled_out):g} Elo" if known == ruled else bound
+    )
 
 
 def _sprt_difference(state: SprtState) -> str:

@@ -24,7 +24,7 @@ from happycity_tournament.games import WIN, Result, half_points
 from happycity_tournament.lineup import BotEntry
 from happycity_tournament.plain_json import plain_json
 from happycity_tournament.proof.commitment import MAX_TEXT, canonical, digest_of, engine_digest
-from happycity_tournament.proof.incidents import unanswered
+from happycity_tournament.proof.incidents import Conditions, unanswered
 from happycity_tournament.proof.publication import (
     GAMES_FILE,
     Publication,
@@ -243,7 +243,7 @@ def _recompute(known: Json, folder: Path, processes: int) -> Json:
     return {**result, "hash": digest_of(result), "stated": known.get("stated")}
 
 
-def _check_record(record: Json, config: TournamentConfig) -> set[int]:
+def _check_record(record: Json, config: Conditions) -> set[int]:
     """Refuse incidents of the opponents, and what differs from run to run, by a ReplayError."""
     if extra := record.keys() & _LEFT_OUT:
         raise ReplayError(f"{min(extra)}: games of a benchmark are without it")

@@ -4,18 +4,27 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
-from typing import TYPE_CHECKING
+from typing import Protocol
 
-from happycity import Ending, FailurePolicy, Game, IncidentKind, ReplayError
+from happycity import Ending, FailurePolicy, Game, IncidentKind, ReplayError, TimeControl
 from happycity.records.record import Json
 from happycity.records.replay import endings_of, incidents_of, movers_of
 
-if TYPE_CHECKING:
-    from happycity_tournament.config import TournamentConfig
+
+class Conditions(Protocol):
+    """What a tournament or a ladder says of its games."""
+
+    @property
+    def time(self) -> TimeControl:
+        """The clocks."""
+
+    @property
+    def policy(self) -> FailurePolicy:
+        """What happens where a bot fails."""
 
 
-def unanswered(record: Json, config: TournamentConfig, *, faultless: Collection[str] = ()) -> set[int]:
-    """Return the decisions of a tournament's game, from 1, that the fallback settled, and no bot.
+def unanswered(record: Json, config: Conditions, *, faultless: Collection[str] = ()) -> set[int]:
+    """Return the decisions of a game, from 1, that the fallback settled, and no bot.
 
     These are the ones of a late or illegal answer, and those of a seat since it was forfeited. `faultless`
     names bots for which nothing may have gone wrong.
@@ -38,7 +47,7 @@ def unanswered(record: Json, config: TournamentConfig, *, faultless: Collection[
             found.update(later for later, mover in enumerate(movers, 1) if mover == seat and later >= number)
             continue
         if incident.kind is IncidentKind.TIMEOUT and config.time.no_clock:
-            raise ReplayError(f"{what}: the tournament had no clock")
+            raise ReplayError(f"{what}: there was no clock")
         strikes[seat] += 1
         if not number or movers[number - 1] != seat or number in found:
             raise ReplayError(f"{what}: the seat was not asked then, or had answered")

@@ -27,7 +27,7 @@ from happycity.wire.moments import LATEST
 from happycity_runtime.files import replacing
 from happycity_tournament.games import LARGEST_ID, FinishedGame, place_in_words
 from happycity_tournament.proof.commitment import Commitment, canonical, engine_digest
-from happycity_tournament.proof.incidents import with_fallback
+from happycity_tournament.proof.incidents import Conditions, with_fallback
 from happycity_tournament.recorded_games import checked_positions, game_of_json, read_record
 
 if TYPE_CHECKING:
@@ -41,10 +41,10 @@ MAX_LINE = 2**20
 TOURNAMENT_ID = 1
 """The id of a published tournament while it is recomputed."""
 ACT_KINDS = ("suspend", "restore", "void", "rename", "delete")
-RecordCheck = Callable[[Json, "TournamentConfig"], Collection[int]]
-"""Returns the decisions that the fallback settled, by the record of a game in a tournament.
+RecordCheck = Callable[[Json, Conditions], Collection[int]]
+"""Returns the decisions that the fallback settled, by the record of a game.
 
-It raises a ReplayError if the record can't be of the tournament, though the rules allow it.
+It raises a ReplayError if the record can't be of a game under these conditions, though the rules allow it.
 """
 Shape = Mapping[str, Sequence[type | None]]
 """The keys of an entry, each with the types that its value may have."""
@@ -223,11 +223,11 @@ def reading_line(line: bytes, keys: Collection[str], where: str = "a game") -> I
 
 
 def replayed(
-    record: Json, config: TournamentConfig | None = None, check: RecordCheck | None = None
+    record: Json, config: Conditions | None = None, check: RecordCheck | None = None
 ) -> FinishedGame:
     """Return a game whose record agrees with the rules and the seed of its deal; else a HappyCityError.
 
-    A game of a tournament agrees with the `check` and the fallback of its configuration too.
+    A game of a tournament or a ladder agrees with the `check` and the fallback of its configuration too.
     """
     game = game_of_json(record, number=1)
     positions = checked_positions(record, game)

@@ -155,7 +155,7 @@ class PairedGames:
         """Return the standard error of the difference of a bot's scores; None with fewer than two deals."""
         rows = self._rows[bot]
         before, after = np.array(rows.scores).T
-        return _clustered_error(after - before, np.array(rows.deals, dtype=np.int64))
+        return clustered_error(after - before, np.array(rows.deals, dtype=np.int64))
 
     def _rated(
         self, games: Iterable[RecordedGame], renamed: Mapping[str, str], *, source: int
@@ -229,10 +229,10 @@ def elo_difference(before: Floats, after: Floats, *, deals: Ints) -> PairedDiffe
 
 def _margin(differences: Floats, deals: Ints) -> float | None:
     """Return half of the 95% interval, at any time, of a mean of numbers that are dependent within deals."""
-    return anytime_margin(len(np.unique(deals)), _clustered_error(differences, deals))
+    return anytime_margin(len(np.unique(deals)), clustered_error(differences, deals))
 
 
-def _clustered_error(differences: Floats, deals: Ints) -> float | None:
+def clustered_error(differences: Floats, deals: Ints) -> float | None:
     """Return the standard error of a mean of numbers that are dependent within deals; None with one deal."""
     _, numbers = np.unique(deals, return_inverse=True)
     sums = np.bincount(numbers, differences - differences.mean())

@@ -21,13 +21,15 @@ from happycity_tournament.ratings.likelihood import (
     chances_above,
     choices_of,
     fit,
+    game_leverages,
     game_scores,
 )
 from happycity_tournament.ratings.results import LOST_ALL, WON_ALL
 from happycity_tournament.ratings.statistics import ELO_PER_LOGIT, MIN_DEALS, student_quantile
 
 _ROUNDING = 1e-6
-_WELL_KNOWN = 6  # deals that a strength has to follow from to be in the mean
+_WELL_KNOWN = 5  # degrees of freedom with which a bot is in the mean
+_LEAST_LEFT = 0.05  # of a deal's scores after the fit
 _CELLS_AT_ONCE = 1 << 18  # of a matrix with a row for each deal: 2 MB
 _erfc = np.frompyfunc(math.erfc, 1, 1)
 
@@ -38,22 +40,17 @@ class Estimate:
 
     games: Games
     fit: Fit
-    shared: Ints
-    """[bot, bot]: in how many deals both played; on the diagonal the deals of each one."""
+    deals: Ints
+    """In how many deals each bot played."""
     covariance: Floats
     """[bot, bot]: of the strengths, in logits; of use for differences within a pool."""
     pools: Ints
     """Each bot's pool, from 0; bots of different pools never met, not even through others."""
-    independent: Floats
-    """By bot: how many of its deals its error follows from, see `_independent`."""
+    degrees: Floats
+    """[bot, other]: degrees of freedom of the difference; not a number with fewer than two deals of one."""
     above: Flags
     """[bot, other]: whether the bot was above the other one, or above one that was, and so on: only then the
     difference of their strengths has a lower end."""
-
-    @property
-    def deals(self) -> Ints:
-        """In how many deals each bot played."""
-        return self.shared.diagonal()
 
     @property
     def elos(self) -> Floats:
@@ -76,7 +73,8 @@ class Estimate:
         groups = self.above & self.above.T
         np.fill_diagonal(groups, val=True)
         sizes = groups.sum(axis=1) + 0.5 * np.array([not mark for mark in marks_of(self.games)])
-        known = self.independent >= np.minimum(_WELL_KNOWN, self.deals / 2)
+        degrees = np.where(groups & ~np.eye(len(groups), dtype=bool), np.nan_to_num(self.degrees), 0.0)
+        known = degrees.max(axis=1, initial=0.0) >= np.minimum(_WELL_KNOWN, self.deals / 2)
         sizes = sizes + 0.25 * known
         largest = np.zeros(self.pools.max(initial=-1) + 1)
         np.maximum.at(largest, self.pools, sizes)
@@ -89,84 +87,72 @@ class Estimate:
         They are not numbers with fewer than two deals, and where the bot was never above, or never below, a
         bot of the mean, not even through others.
         """
-        low, high = np.full((2, len(self.deals)), np.nan)
-        for pool in np.unique(self.pools).tolist():
-            inside = np.flatnonzero(self.pools == pool)
-            mean = self.in_mean[inside]
-            shares = np.eye(len(inside)) - mean / mean.sum()
-            variances, products = self._by_deal(inside, shares)
-            squares = shares**2
-            sums = (squares @ variances) ** 2
-            degrees = _degrees(sums, ((squares @ products) * squares).sum(axis=1), self.deals[inside])
-            margins = errors * ELO_PER_LOGIT * np.sqrt(variances) * student_quantiles(degrees)
-            among = self.above[np.ix_(inside, inside)] | np.eye(len(inside), dtype=bool)
-            low[inside] = np.where(among[:, mean].all(axis=1), self.elos[inside] - margins, np.nan)
-            high[inside] = np.where(among[mean].all(axis=0), self.elos[inside] + margins, np.nan)
-        return low, high
+        mean = self._same_pool & self.in_mean
+        shares = np.eye(len(mean)) - mean / mean.sum(axis=1, keepdims=True)
+        squares, fourths = np.zeros((2, len(mean)))
+        for moved, _ in _moved_by_deals(self.games, self.fit):
+            squares += (distances := (moved @ shares.T) ** 2).sum(axis=0)
+            fourths += (distances**2).sum(axis=0)
+        degrees = _degrees(squares, fourths, most=self.deals, fewest=self.deals)
+        variances = np.maximum(0.0, ((shares @ self.covariance) * shares).sum(axis=1))
+        margins = errors * ELO_PER_LOGIT * np.sqrt(variances) * student_quantiles(degrees)
+        among = self.above | ~mean | np.eye(len(mean), dtype=bool)
+        below = self.above.T | ~mean | np.eye(len(mean), dtype=bool)
+        low = np.where(among.all(axis=1), self.elos - margins, np.nan)
+        return low, np.where(below.all(axis=1), self.elos + margins, np.nan)
 
-    def difference_errors(self) -> tuple[Floats, Floats]:
-        """Return the standard errors of all differences, in Elo, and their degrees of freedom.
+    def difference_errors(self) -> Floats:
+        """Return the standard errors of all differences in Elo, [bot, other]; not numbers across pools."""
+        own = self.covariance.diagonal()
+        variances = np.maximum(0.0, own[:, None] + own - 2 * self.covariance)
+        return np.where(self._same_pool, ELO_PER_LOGIT * np.sqrt(variances), np.nan)
 
-        Both are [bot, other], and not numbers across pools; nor are the degrees with fewer than two deals.
-        """
-        errors, degrees = np.full((2, *self.covariance.shape), np.nan)
-        for pool in np.unique(self.pools).tolist():
-            inside = np.flatnonzero(self.pools == pool)
-            variances, products = self._by_deal(inside, np.eye(len(inside)) - 1 / len(inside))
-            cells, squares = np.ix_(inside, inside), np.diag(products)
-            sums = (variances[:, None] + variances) ** 2
-            fewest = np.minimum.outer(self.deals[inside], self.deals[inside])
-            degrees[cells] = _degrees(sums, squares[:, None] + squares + 2 * products, fewest)
-            own = np.diag(self.covariance)[inside]
-            errors[cells] = np.sqrt(np.maximum(0.0, own[:, None] + own - 2 * self.covariance[cells]))
-        return ELO_PER_LOGIT * errors, degrees
-
-    def _by_deal(self, inside: Ints, shares: Floats) -> tuple[Floats, Floats]:
-        """Return the variances of some bots from a mean, and what degrees of freedom follow from.
-
-        A row of `shares` says what the distance of a bot from the mean is a sum of.
-
-        A variance is a sum of what single deals contribute, each with one degree of freedom. By
-        Satterthwaite (1946) the sum has (sum of contributions)^2 / (sum of their squares), less one for the
-        mean. The deals of a bot are taken to contribute as much as `independent` ones that contribute the
-        same; the sums of squares for two bots are then the products of their contributions, times the deals
-        that they share. So two bots that met in every deal have the degrees of one of them, and two that
-        never met have those of both.
-        """
-        own = self.covariance[np.ix_(inside, inside)]
-        variances = np.maximum(0.0, ((shares @ own) * shares).sum(axis=1))
-        each = variances / np.sqrt(np.maximum(1, self.deals * self.independent)[inside])
-        return variances, self.shared[np.ix_(inside, inside)] * each[:, None] * each
+    @property
+    def _same_pool(self) -> Flags:
+        same: Flags = self.pools[:, None] == self.pools
+        return same
 
 
 def estimate_of(games: Games) -> Estimate:
     """Return the most likely strengths of all bots in any games, with their errors.
 
-    With C deals of a bot, its scores count C / (C - 1) times in the sandwich, as usual for few clusters. The
-    virtual game of the prior counts as one that was won or lost: without it a bot that won all, or nearly all
-    its games would seem to be rated without any doubt. `python -m tools coverage` measures the intervals.
+    Each virtual game of the prior counts as one that was won or lost: without it a bot that won all, or
+    nearly all its games would seem to be rated without any doubt. `python -m tools coverage` measures the
+    intervals.
     """
-    estimated = fit(choices_of(games))
-    squares, shared = np.zeros_like(estimated.inverse), np.zeros_like(estimated.inverse)
-    sums = np.zeros((2, len(games.bots)))
-    for scores, played in deal_sums(games, scores_of(estimated.strengths)):
-        squares += scores.T @ scores
+    fitted = fit(choices_of(games))
+    products, shared, even, odd = np.zeros((4, *fitted.inverse.shape))
+    for moved, played in _moved_by_deals(games, fitted):
+        squares = moved**2
+        products += moved.T @ moved
+        even += squares.T @ squares
+        odd += (squares * moved).T @ moved
         shared += played.T @ played
-        moved = (scores @ estimated.inverse) ** 2
-        sums += moved.sum(axis=0), (moved**2).sum(axis=0)
-    deals = shared.diagonal()
-    scale = np.sqrt(deals / np.maximum(1, deals - 1))
-    middle = squares * scale[:, None] * scale + _prior_errors(estimated.strengths)
-    covariance = estimated.inverse @ middle @ estimated.inverse
-    return Estimate(
-        games,
-        estimated,
-        shared.astype(np.int64),
-        covariance,
-        pools_of(games),
-        _independent(sums[0], sums[1], deals),
-        _closure(games.scores() > 0),
+    own, fourths, deals = products.diagonal(), even.diagonal(), shared.diagonal()
+    degrees = _degrees(
+        own[:, None] + own - 2 * products,
+        fourths[:, None] + fourths + 6 * even - 4 * (odd + odd.T),  # of the differences of what was moved
+        most=deals[:, None] + deals - shared,
+        fewest=np.minimum.outer(deals, deals),
     )
+    np.fill_diagonal(degrees, np.nan)
+    covariance = products + fitted.inverse @ _prior_errors(fitted.strengths) @ fitted.inverse
+    above = _closure(games.scores() > 0)
+    return Estimate(games, fitted, deals.astype(np.int64), covariance, pools_of(games), degrees, above)
+
+
+def _moved_by_deals(games: Games, fitted: Fit) -> Iterator[tuple[Floats, Floats]]:
+    """Yield by how much deals moved the strengths, [deal, bot], and 1 where the bot played it, else 0.
+
+    A fit comes near to the deals that it follows from, so errors are too small if few deals say something.
+    Therefore the scores of a deal are divided by the root of 1 less its leverage (Bell & McCaffrey 2002), the
+    mean one of `game_leverages`.
+    """
+    scores = deal_sums(games, scores_of(fitted.strengths))
+    leverages = deal_sums(games, lambda table: game_leverages(table, fitted))
+    for (moved, played), (leverage, _) in zip(scores, leverages, strict=True):
+        left = np.maximum(_LEAST_LEFT, 1 - leverage.sum(axis=1, keepdims=True))
+        yield (moved / np.sqrt(left)) @ fitted.inverse, played
 
 
 def scores_of(strengths: Floats) -> Callable[[TableColumns], Floats]:
@@ -218,19 +204,6 @@ def marks_of(games: Games) -> Sequence[str]:
     ]
 
 
-def _independent(squares: Floats, fourths: Floats, deals: Floats) -> Floats:
-    """Return how many deals with normal contributions know the error of each strength as well as its own do.
-
-    A variance that is estimated by a sum of squares S2 of C contributions has 2 S2^2 / (S4 - S2^2 / C)
-    degrees of freedom (Satterthwaite 1946, with the moments of the sample), S4 the sum of their fourth
-    powers. If a strong bot lost in k deals, these are nearly all that moves its strength, and it has 2 k.
-    """
-    with np.errstate(divide="ignore", invalid="ignore"):
-        degrees = 2 * squares**2 / np.maximum(0.0, fourths - squares**2 / deals)
-    independent: Floats = np.fmin(deals, 1 + degrees)
-    return independent
-
-
 def _closure(pairs: Flags) -> Flags:
     """Return which bots are connected with which others by a chain of ordered pairs."""
     while True:
@@ -267,11 +240,17 @@ def holm(p_values: Floats | Sequence[float]) -> Floats:
     return adjusted
 
 
-def _degrees(sums: Floats, squares: Floats, deals: Ints) -> Floats:
-    """Return whole degrees of freedom, not a number with too few deals; see `Estimate._by_deal`."""
+def _degrees(squares: Floats, fourths: Floats, *, most: Floats | Ints, fewest: Floats | Ints) -> Floats:
+    """Return the whole degrees of freedom of variances; not a number where the `fewest` deals are too few.
+
+    A variance that is estimated by a sum of squares S2 has 2 S2^2 / S4 degrees of freedom, S4 the sum of
+    fourth powers (Satterthwaite 1946), but at most one less than there are deals. If a strong bot lost in k
+    deals, these are nearly all that moves its strength, and it has 2 k.
+    """
     with np.errstate(divide="ignore", invalid="ignore"):
-        degrees: Floats = np.fmax(1.0, np.floor(sums / squares - 1 + _ROUNDING))
-    return np.where(deals < MIN_DEALS, np.nan, degrees)
+        known = np.fmin(most - 1, 2 * squares**2 / np.maximum(0.0, fourths))
+    degrees: Floats = np.fmax(1.0, np.floor(known + _ROUNDING))
+    return np.where(fewest < MIN_DEALS, np.nan, degrees)
 
 
 def _prior_errors(strengths: Floats) -> Floats:

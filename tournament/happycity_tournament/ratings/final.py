@@ -137,16 +137,14 @@ class AllDifferences(Mapping[tuple[str, str], Difference]):
     @classmethod
     def of(cls, estimate: Estimate, error_factor: float = 1.0) -> AllDifferences:
         """Return those of an estimate, with errors this many times as large."""
-        elos, (errors, degrees) = estimate.elos, estimate.difference_errors()
-        errors *= error_factor
-        quantiles = student_quantiles(degrees)
-        np.fill_diagonal(quantiles, np.nan)
+        elos, errors = estimate.elos, error_factor * estimate.difference_errors()
+        quantiles = student_quantiles(estimate.degrees)
         differences = elos[:, None] - elos
         with np.errstate(invalid="ignore", divide="ignore"):
             ratios = np.where(np.isnan(quantiles), np.nan, differences / errors)
         numbers = {bot: number for number, bot in enumerate(estimate.games.bots)}
         low = np.where(estimate.above, differences - quantiles * errors, np.nan)
-        return cls(numbers, differences, low, student_probabilities(ratios, degrees))
+        return cls(numbers, differences, low, student_probabilities(ratios, estimate.degrees))
 
     @property
     def high(self) -> Floats:

@@ -25,8 +25,12 @@ import numpy as np
 
 from happycity_tournament.ratings.columns import Floats, Games, Ints, TableColumns, unique_rows
 
-PRIOR_GAMES = 1.0
-"""Drawn virtual games of each bot against a bot of strength 0: they keep every strength finite."""
+PRIOR_GAMES = 0.4
+"""Drawn virtual games of each bot against a bot of strength 0: they keep every strength finite.
+
+More of them draw bots that are far apart together by more than intervals allow for; with fewer, the lower end
+of a bot that won everything says little.
+"""
 
 _MAX_NEWTON_STEPS = 200
 _CONVERGED = 1e-9  # logits: 2e-7 Elo
@@ -156,6 +160,25 @@ def game_scores(table: TableColumns, strengths: Floats) -> Floats:
     weights, patterns = _weights_of(table.places)
     scores: Floats = 1.0 - values * ((weights[patterns] / (values @ members.T)) @ members)
     return scores - lucky_scores(table)
+
+
+def game_leverages(table: TableColumns, fitted: Fit) -> Floats:
+    """Return the share of each game's information that the fit follows from alone, in equal parts by seat.
+
+    It is that of the mean of the n - 1 directions in which the n strengths at a table differ, [game, seat].
+    """
+    own = fitted.strengths[table.bots]
+    values = np.exp(own - own.max(axis=1, keepdims=True))
+    members = _members(values.shape[1])
+    weights, patterns = _weights_of(table.places)
+    chances = values[:, None, :] * members / (values @ members.T)[:, :, None]
+    inverse = fitted.inverse[table.bots[:, :, None], table.bots[:, None, :]]
+    own_parts = chances @ inverse.diagonal(axis1=1, axis2=2)[:, :, None]
+    shared = ((chances @ inverse) * chances).sum(axis=2)
+    total = (weights[patterns] * (own_parts[:, :, 0] - shared)).sum(axis=1, keepdims=True)
+    seats = values.shape[1]
+    leverages: Floats = np.repeat(total / ((seats - 1) * seats), seats, axis=1)
+    return leverages
 
 
 def lucky_scores(table: TableColumns) -> Floats:

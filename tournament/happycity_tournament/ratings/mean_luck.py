@@ -6,13 +6,12 @@ evaluator thinks. A bot that knows which cards come chooses the draws that gain,
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 
-from happycity_tournament.ratings.columns import Games, TableColumns
-from happycity_tournament.ratings.estimate import deal_sums
+from happycity_tournament.ratings.columns import Games
+from happycity_tournament.ratings.comparison import clustered_error
 from happycity_tournament.ratings.statistics import student_margin
 
 MOST_ERRORS = 4.0
@@ -59,33 +58,20 @@ class MeanLuck:
 
 
 def mean_luck(games: Games) -> list[MeanLuck]:
-    """Return the mean luck of each bot that played, in their order; nothing if the luck isn't known.
-
-    The error is that of a mean of numbers that are dependent within deals (Liang & Zeger 1986).
-    """
-    if any(table.luck is None for table in games.parts()):
-        return []
-    lucks, seats = (
-        np.concatenate([sums for sums, _ in deal_sums(games, values)] or [np.zeros((0, len(games.bots)))])
-        for values in (_luck, _ones)
-    )
+    """Return the mean luck of each bot that played, in their order; nothing if the luck isn't known."""
+    bots, deals, lucks = [], [], []
+    for table in games.parts():
+        if table.luck is None:
+            return []
+        bots.append(table.bots.ravel())
+        deals.append(np.repeat(table.deals, table.bots.shape[1]))
+        lucks.append(table.luck.ravel())
     found = []
-    for bot, luck, count in zip(games.bots, lucks.T, seats.T, strict=True):
-        played = count > 0
-        total, deals = int(count.sum()), int(played.sum())
-        if not total:
-            continue
-        mean = float(luck.sum()) / total
-        squares = float(((luck - mean * count)[played] ** 2).sum())
-        error = math.sqrt(deals / max(1, deals - 1) * squares) / total
-        found.append(MeanLuck(bot=bot, seats=total, deals=deals, places=mean, error=error))
+    for number, bot in enumerate(games.bots if bots else ()):
+        own = np.concatenate(bots) == number
+        if own.any():
+            luck, of = np.concatenate(lucks)[own], np.concatenate(deals)[own]
+            count, error = len(np.unique(of)), clustered_error(luck, of) or 0.0
+            seats, mean = len(luck), float(luck.mean())
+            found.append(MeanLuck(bot=bot, seats=seats, deals=count, places=mean, error=error))
     return found
-
-
-def _luck(table: TableColumns) -> np.ndarray:
-    assert table.luck is not None
-    return table.luck
-
-
-def _ones(table: TableColumns) -> np.ndarray:
-    return np.ones(table.bots.shape)

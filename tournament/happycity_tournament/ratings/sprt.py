@@ -24,7 +24,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from happycity_tournament.config import SprtTest
-from happycity_tournament.ratings.statistics import ELO_PER_DECADE, OVERSHOOT
+from happycity_tournament.ratings.statistics import ELO_PER_DECADE, OVERSHOOT, Moments
 
 MIN_BLOCKS = 30
 """With fewer blocks their variance is known too badly to decide anything."""
@@ -103,7 +103,7 @@ class Sprt:
     @property
     def blocks(self) -> int:
         """How many blocks count."""
-        return self._scores.blocks
+        return self._scores.count
 
     @property
     def history(self) -> tuple[SprtPoint, ...]:
@@ -118,11 +118,11 @@ class Sprt:
         lower, upper = self._bounds()
         return SprtState(
             verdict=self.verdict,
-            blocks=self._scores.blocks,
+            blocks=self._scores.count,
             llr=self._llr(),
             lower=lower,
             upper=upper,
-            elo=logistic_elo(estimate) if self._scores.blocks else None,
+            elo=logistic_elo(estimate) if self._scores.count else None,
             elo_low=logistic_elo(low),
             elo_high=logistic_elo(high),
         )
@@ -139,6 +139,7 @@ class Sprt:
         if self.verdict is not Verdict.RUNNING:
             raise ValueError(f"the test is over: {self.verdict.value}")
         self._scores.add(block_score)
+        self._scores.decisive += abs(block_score - _EVEN) > _ROUNDING
         self.verdict = self._decide()
         if not self.blocks % self._step:
             self._points.append(self._point())
@@ -165,7 +166,7 @@ class Sprt:
             score0, score1 = self._expected_scores()
             lower, upper = self._walds_bounds()
             stopped = StoppedTest(
-                blocks=scores.blocks,
+                blocks=scores.count,
                 first_look=MIN_BLOCKS,
                 mean=scores.mean,
                 variance=scores.variance,
@@ -180,16 +181,16 @@ class Sprt:
 
     def _decide(self) -> Verdict:
         scores = self._scores
-        if scores.blocks >= MIN_BLOCKS and scores.decisive >= MIN_DECISIVE:
+        if scores.count >= MIN_BLOCKS and scores.decisive >= MIN_DECISIVE:
             llr = self._llr()
             lower, upper = self._bounds()
             if llr >= upper:
                 return Verdict.H1
             if llr <= lower:
                 return Verdict.H0
-        elif scores.blocks >= MIN_BLOCKS and not scores.decisive and self._rules_out_one():
+        elif scores.count >= MIN_BLOCKS and not scores.decisive and self._rules_out_one():
             return Verdict.NO_DIFFERENCE
-        return Verdict.UNDECIDED if scores.blocks >= self._test.max_blocks else Verdict.RUNNING
+        return Verdict.UNDECIDED if scores.count >= self._test.max_blocks else Verdict.RUNNING
 
     def _rules_out_one(self) -> bool:
         """Return whether even blocks alone contradict a hypothesis.
@@ -197,17 +198,17 @@ class Sprt:
         If more than a share q of all blocks weren't even, so many in a row would be so with a probability
         below alpha; and a share q moves the mean by q/2 at most.
         """
-        share = 1 - math.pow(min(self._test.alpha, self._test.beta), 1 / self._scores.blocks)
+        share = 1 - math.pow(min(self._test.alpha, self._test.beta), 1 / self._scores.count)
         return share / 2 < max(abs(score - _EVEN) for score in self._expected_scores())
 
     def _llr(self) -> float:
         scores = self._scores
-        if not scores.blocks:
+        if not scores.count:
             return 0.0
         score0, score1 = self._expected_scores()
         variance = scores.variance
         ratio = (variance + (scores.mean - score0) ** 2) / (variance + (scores.mean - score1) ** 2)
-        return scores.blocks / 2 * math.log(ratio)
+        return scores.count / 2 * math.log(ratio)
 
     def _walds_bounds(self) -> tuple[float, float]:
         test = self._test
@@ -215,7 +216,7 @@ class Sprt:
 
     def _bounds(self) -> tuple[float, float]:
         lower, upper = self._walds_bounds()
-        if not self._scores.blocks:
+        if not self._scores.count:
             return lower, upper
         score0, score1 = self._expected_scores()
         overshoot = OVERSHOOT * (score1 - score0) / math.sqrt(self._scores.variance)
@@ -238,36 +239,20 @@ def logistic_elo(score: float | None) -> float | None:
 
 
 @dataclass(slots=True)
-class _Scores:
-    """The moments of the blocks' scores; sums of deviations from 1/2 lose nothing where bots are close."""
+class _Scores(Moments):
+    """The moments of the blocks' scores."""
 
-    blocks: int = 0
     decisive: int = 0
     """Blocks that weren't exactly even."""
-    _sum: float = 0.0
-    _squares: float = 0.0
-
-    def add(self, score: float) -> None:
-        deviation = score - _EVEN
-        self.blocks += 1
-        self.decisive += abs(deviation) > _ROUNDING
-        self._sum += deviation
-        self._squares += deviation * deviation
-
-    @property
-    def mean(self) -> float:
-        """1/2 before the first block."""
-        return _EVEN + self._sum / max(self.blocks, 1)
 
     @property
     def variance(self) -> float:
         """What it would be if a single block differed by 1/2, at least: equal scores don't prove it zero."""
-        deviation = self._sum / self.blocks
-        return max(self._squares / self.blocks - deviation * deviation, 0.25 / self.blocks)
+        return max(self.squares / self.count, 0.25 / self.count)
 
     def interval(self) -> tuple[float | None, float | None]:
         """Return the ends of the mean's 95% interval; None if nothing is known of the variance."""
-        if self.blocks < MIN_BLOCKS or not self.decisive:
+        if self.count < MIN_BLOCKS or not self.decisive:
             return None, None
-        margin = _NORMAL_QUANTILE * math.sqrt(self.variance / (self.blocks - 1))
+        margin = _NORMAL_QUANTILE * math.sqrt(self.variance / (self.count - 1))
         return self.mean - margin, self.mean + margin

@@ -77,8 +77,7 @@ def _off_by(config: TournamentConfig, swiss: Swiss, strengths: Mapping[str, floa
         builder.extend([result])
     estimate = estimate_of(builder.build())
     elos, true = estimate.elos, np.array([strengths[bot] for bot in config.bots])
-    errors, degrees = estimate.difference_errors()
-    margins = student_quantiles(degrees) * errors
+    margins = student_quantiles(estimate.degrees) * estimate.difference_errors()
     pairs = np.triu_indices(len(true), 1)
     off = np.abs((elos[:, None] - elos) - (true[:, None] - true))[pairs] / margins[pairs]
     known: Floats = off[~np.isnan(off)]

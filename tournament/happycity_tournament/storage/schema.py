@@ -19,7 +19,7 @@ from sqlalchemy import (
     event,
 )
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 """Goes up with every change of a table; stores of other versions are refused."""
 VERSION_KEY = "schema_version"
 """The key in the table `meta` of the version that the tables have."""
@@ -226,6 +226,7 @@ ladder_deals = Table(
     Column("finished", BigInteger),
     Column("finished_at", Float),
     Column("act_id", _Id, ForeignKey("acts.id")),  # the act that voided it; null for others
+    Column("luck", String),  # JSON: mean places a game won by luck, by version; null where it wasn't computed
     Index("ladder_deals_in_order", "finished"),
     # Each list of deals has its index, in which the newest come last.
     Index("ladder_deals_of_season", "season_id", "id"),

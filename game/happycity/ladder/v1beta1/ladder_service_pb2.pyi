@@ -105,6 +105,8 @@ class _FlagKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_FlagKind.Val
     """At tables of three and more a bot places much worse when one other bot is there, which places better."""
     FLAG_KIND_FORFEITING: _FlagKind.ValueType  # 2
     """A bot forfeits many games."""
+    FLAG_KIND_TOO_LUCKY: _FlagKind.ValueType  # 3
+    """The mean luck of a bot's draws is more than chance allows, as if it knew which cards come."""
 
 class FlagKind(_FlagKind, metaclass=_FlagKindEnumTypeWrapper):
     """Kinds of flags."""
@@ -115,6 +117,8 @@ FLAG_KIND_HELPING: FlagKind.ValueType  # 1
 """At tables of three and more a bot places much worse when one other bot is there, which places better."""
 FLAG_KIND_FORFEITING: FlagKind.ValueType  # 2
 """A bot forfeits many games."""
+FLAG_KIND_TOO_LUCKY: FlagKind.ValueType  # 3
+"""The mean luck of a bot's draws is more than chance allows, as if it knew which cards come."""
 Global___FlagKind: _TypeAlias = FlagKind  # noqa: Y015
 
 class _ActKind:
@@ -611,7 +615,7 @@ class Flag(_message.Message):
     deals: _builtins.int
     """Deals that were looked at."""
     deviation: _builtins.float
-    """How far from what the ratings expect, in standard errors."""
+    """How far from what is expected, in standard errors."""
     p_value: _builtins.float
     """The probability of such a result by chance, corrected for the number of bots and pairs that were looked at."""
     text: _builtins.str
