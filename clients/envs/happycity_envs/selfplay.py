@@ -332,7 +332,7 @@ class SelfPlay:
         self._pay(rows, self._rows.play_randomly(rows, seats))
 
     def _pay(self, played: list[int], ended: list[int]) -> None:
-        """Deal anew where games have ended, and write what seats are paid where games were played."""
+        """Deal the next games where games have ended, and write what seats are paid for a step."""
         arrays = self.arrays
         arrays.ended.fill(False)  # noqa: FBT003 - numpy's signature
         arrays.rewards.fill(0)
