@@ -8,11 +8,14 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tools import ROOT, lines
 from tools.engine import lacking, load_engine
 from tools.engine.engine_equality import (
@@ -27,6 +30,7 @@ from tools.release.packages import pack_engine
 
 from happycity import Config, ConfigError, Game, Mode
 from happycity.compiled import native
+from happycity.wire.messages import view_message
 from happycity_client import Decision, GameStarted
 
 pytestmark = [pytest.mark.level(3), pytest.mark.skipif(bool(lacking()), reason=lacking())]
@@ -109,6 +113,33 @@ def test_refused(engine: ModuleType) -> None:
     with pytest.raises(ValueError, match="config: not the bytes of a position or view"):
         engine.Worlds(b"")
     assert bytes(position) == before
+
+
+@given(noise=st.binary(max_size=300), kept=st.integers(0, 300), mode=st.sampled_from(Mode))
+def test_any_bytes(engine: ModuleType, noise: bytes, kept: int, mode: Mode) -> None:
+    """Bytes, with or without the beginning of a position or view, are refused, or can be played."""
+    game = Game.deal(Config(mode=mode), seed=1)
+    with suppress(ValueError):
+        position = bytes(engine.Position.deal(game.config, seed=1))
+        engine.Position.from_bytes(position[:kept] + noise).random_playout(seed=1)
+    with suppress(ValueError):
+        view = view_message(game.view()).SerializeToString()
+        engine.Worlds(view[:kept] + noise, noise[:kept] or None).sample(seed=1).random_playout(seed=1)
+
+
+@given(st.lists(st.integers(-1, 2**64), max_size=3), st.lists(st.integers(-1, 3) | st.integers(), max_size=3))
+def test_any_numbers(engine: ModuleType, numbers: list[int], rows: list[int]) -> None:
+    """Actions, rows and seats that aren't there are refused, also where one list is longer than another."""
+    games = engine.Games(Config(), memoryview(bytearray(2 * 4 * 968)).cast("f"), bytearray(282), bytearray(2))
+    for row in rows:
+        with suppress(ValueError, OverflowError):
+            games.deal(row, 1)
+    for play in (games.play, games.play_randomly):
+        with suppress(ValueError, OverflowError):
+            play(numbers, rows)
+    for row in rows:
+        with suppress(ValueError, OverflowError):
+            games.position(row).apply(len(games.actions(row)))
 
 
 def test_engine_of_another_version(engine: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:

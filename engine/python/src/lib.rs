@@ -141,7 +141,6 @@ impl Position {
         Ok(Position { engine: self.engine.next_turn(move_of(number)?).map_err(refused)? })
     }
 
-    #[pyo3(signature = (*, seed))]
     fn random_playout<'py>(&self, py: Python<'py>, seed: u64) -> PyResult<Bound<'py, PyTuple>> {
         let mut engine = self.engine;
         let outcome = engine.play_out_randomly(&mut FastRandom::new(seed)).map_err(refused)?;
@@ -177,7 +176,6 @@ impl Worlds {
         Ok(Worlds { engine, fast: engine.seen.fast_builders() })
     }
 
-    #[pyo3(signature = (*, seed))]
     fn sample(&self, seed: u64) -> Position {
         Position { engine: self.engine.sample(&mut FastRandom::new(seed)) }
     }
@@ -251,6 +249,7 @@ impl Games {
 
     /// Writes the rows of games that go on, and returns the others.
     fn written(&self, py: Python<'_>, rows: Vec<usize>) -> PyResult<Vec<usize>> {
+        rows.iter().try_for_each(|&row| self.game(row).map(drop))?;
         let (ended, going): (Vec<_>, Vec<_>) =
             rows.into_iter().partition(|&row| self.games[row].position.move_count() == 0);
         going.iter().try_for_each(|&row| self.write(py, row))?;
@@ -267,6 +266,7 @@ impl Games {
 
     fn deal(&mut self, py: Python<'_>, row: usize, seed: u64) -> PyResult<()> {
         let position = EnginePosition::deal(self.config, seed);
+        self.games.get(..row).ok_or_else(|| PyValueError::new_err("there is no such row"))?;
         let end = self.games.len().min(row + 1);
         self.games.splice(row.min(end)..end, [Game { position, seed, played: Vec::new(), random: None }]);
         self.write(py, row)
