@@ -3,7 +3,8 @@
     python -m tools lines                # the files of this checkout
     python -m tools lines --at REVISION  # those of a revision, such as HEAD~3
 
-Every line counts, blank ones and comments too. Generated stubs are counted apart, examples not at all.
+Every line counts, blank ones and comments too. Generated stubs are counted apart, examples not at all. Of the
+native engine, lines of code alone are counted: without tests, generated tables, comments and blank lines.
 """
 
 from __future__ import annotations
@@ -43,6 +44,10 @@ _PYTHON: Final = {
 """Areas of Python by the beginnings of paths."""
 
 
+_ENGINE: Final = {"engine/src/": "crate", "engine/python/src/": "binding to Python"}
+"""The parts of the native engine by the beginnings of paths."""
+
+
 def git(*arguments: str) -> str:
     """Return what a command of git prints."""
     command = ["git", *arguments]
@@ -78,6 +83,14 @@ def area_of(path: str) -> str | None:
     return found
 
 
+def engine_code(path: str, text: str) -> Iterator[tuple[str, int]]:
+    """Yield the lines of code of a file of the native engine, if it is written by hand."""
+    part = next((name for begin, name in _ENGINE.items() if path.startswith(begin)), None)
+    if part is not None and path != "engine/src/tables.rs":
+        lines = [line.strip() for line in text.partition("#[cfg(test)]")[0].splitlines()]
+        yield f"native engine: {part}", sum(bool(line) and not line.startswith("//") for line in lines)
+
+
 def contract(text: str) -> Iterator[tuple[str, int]]:
     """Yield the numbers of methods and messages of a file of the contract."""
     package = re.search(r"^package (\S+);", text, re.MULTILINE)
@@ -100,6 +113,8 @@ def count(revision: str | None) -> Counter[str]:
             counts["lines of import contracts in pyproject.toml"] = len(contracts.splitlines())
         elif path.endswith(".md"):
             counts["words of docs/"] += len(text.split()) if path.startswith("docs/") else 0
+        elif path.startswith("engine/"):
+            counts.update(dict(engine_code(path, text)))
         elif (area := area_of(path)) is not None:
             counts[area] += len(text.splitlines())
             counts[f"files: {area}"] += 1

@@ -43,10 +43,6 @@ class Position:
         """Return an independent game in the same position, hidden orders included."""
 
     @property
-    def players(self) -> int:
-        """The number of seats."""
-
-    @property
     def round(self) -> int:
         """The current round, 1 to 30; 0 in the market draft."""
 
@@ -134,7 +130,17 @@ class Games:
         """Start a game in a row; rows are begun in their order."""
 
     def play(self, actions: list[int], rows: list[int]) -> list[int]:
-        """Play an action in the game of each row; return the rows of games that ended, and aren't written."""
+        """Play an action in the game of each row, unless one isn't legal.
+
+        Return the rows of games that ended, which aren't written.
+        """
+
+    def play_randomly(self, rows: list[int], seats: list[int]) -> list[int]:
+        """Let seats play at random in the game of each row, as long as one of them is to decide.
+
+        Bit n of `seats` is set for such a seat n of the row's game. Return the rows of games that ended; they
+        aren't written.
+        """
 
     def actions(self, row: int) -> bytes:
         """Return what was played in the game of a row, a byte each."""

@@ -190,16 +190,6 @@ impl Position {
         Outcome { ranks, ..outcome }
     }
 
-    /// By how much a legal move itself changes the coins of the seat to decide.
-    pub fn coin_change(&self, chosen: Move) -> i32 {
-        let city = self.cities.of(self.seat as usize);
-        match chosen.kind() {
-            MoveKind::Build(number) | MoveKind::Dwell(number) => -city.price(card(number)),
-            MoveKind::Coin => city.effect.coin_gain(),
-            _ => 0,
-        }
-    }
-
     /// Plays a move for the seat to decide, then every forced move up to the next decision (5.1).
     ///
     /// # Errors

@@ -3,7 +3,7 @@
 
 use crate::cards::{card, Card};
 use crate::cities::Cities;
-use crate::config::{Scoring, CITY_SIZE, MAX_PLAYERS};
+use crate::config::{Scoring, CITY_SIZE};
 use crate::effects::Effect;
 use crate::error::Error;
 use crate::moves::Move;
@@ -19,8 +19,8 @@ const EVEN: f64 = 0.07;
 /// Points that a coin is worth at the end.
 const COIN_LEFT: f64 = 0.02;
 
-/// Which seats never take a coin when they can buy.
-pub type Fast = [bool; MAX_PLAYERS];
+/// Which seats never take a coin when they can buy: bit n is set for such a seat n.
+pub type Fast = u8;
 
 /// Returns how far ahead of its rivals a seat ended, from -1 to 1: the places decide a game, but the distance says how
 /// safe a place is.
@@ -45,34 +45,46 @@ impl Position {
     /// ends the game earlier than a seat that waits for a good card expects.
     pub fn fast_builders(&self) -> Fast {
         let own = self.seat as usize;
-        core::array::from_fn(|seat| {
+        let fast = |&seat: &usize| {
             let bought = |&&number: &&u8| card(number).cost > 0 || card(number).effect.replaces_last();
             let bought = self.cities.of(seat).cards.iter().filter(bought).count();
-            let rival = seat != own && seat < self.config().players();
-            rival && bought + usize::from(seat > own) >= self.round as usize
-        })
+            bought + usize::from(seat > own) >= self.round as usize
+        };
+        self.config().opponents(own).filter(fast).map(|seat| 1 << seat).sum()
     }
 
     /// Plays to the end by the quick policy, which leaves nothing to chance.
     ///
     /// # Errors
     /// `Error::Awaiting`: the position is an open one.
-    pub fn play_out(&mut self, fast: &Fast) -> Result<Outcome, Error> {
+    pub fn play_out(&mut self, fast: Fast) -> Result<Outcome, Error> {
         while let Some(chosen) = self.quick_move(fast) {
             self.apply(chosen)?;
         }
         self.outcome().ok_or(Error::Awaiting)
     }
 
-    /// Plays by the quick policy up to the turn of a seat in another round than `played`, or to the end.
+    /// Returns how the seat to decide does (`success`) that plays a move, after which all play by the quick policy.
     ///
     /// # Errors
-    /// `Error::Awaiting`: the position is an open one.
-    pub fn play_round(&mut self, seat: u8, played: u8) -> Result<(), Error> {
-        while self.phase != Phase::Over && (self.seat != seat || self.round == played) {
-            self.apply(self.quick_move(&[false; MAX_PLAYERS]).ok_or(Error::Awaiting)?)?;
+    /// `Error::IllegalMove`, or `Error::Awaiting`: the position is an open one.
+    pub fn playout(&self, chosen: Move, fast: Fast) -> Result<f64, Error> {
+        let mut game = *self;
+        game.apply(chosen)?;
+        Ok(success(&game.play_out(fast)?, self.config().players(), self.seat.into()))
+    }
+
+    /// Returns the position before the next turn of the seat to decide, after a move and quick ones, or the end.
+    ///
+    /// # Errors
+    /// `Error::IllegalMove`, or `Error::Awaiting`: the position is an open one.
+    pub fn next_turn(&self, chosen: Move) -> Result<Position, Error> {
+        let mut game = *self;
+        game.apply(chosen)?;
+        while game.phase != Phase::Over && (game.seat != self.seat || game.round == self.round) {
+            game.apply(game.quick_move(0).ok_or(Error::Awaiting)?)?;
         }
-        Ok(())
+        Ok(game)
     }
 
     /// Plays to the end by uniformly random moves.
@@ -90,12 +102,12 @@ impl Position {
     ///
     /// Discard the first card, so that the centre never stands still; draw what the purse can pay; buy or take what
     /// makes the most of the own city; choose the market whose colour most specials ask for.
-    pub fn quick_move(&self, fast: &Fast) -> Option<Move> {
+    pub fn quick_move(&self, fast: Fast) -> Option<Move> {
         match self.phase {
             Phase::Market => self.most_wanted_market(),
             Phase::Discard => self.legal_move(1),
             Phase::Draw => self.affordable_draw(),
-            Phase::Buy => self.best_card(fast[self.seat as usize]),
+            Phase::Buy => self.best_card(fast >> self.seat & 1 == 1),
             Phase::Special => self.best_special(),
             Phase::Sphinx => self.best_copy(),
             Phase::Over => None,

@@ -83,12 +83,17 @@ impl PythonRandom {
         for (word, chunk) in key.iter_mut().zip(bytes.rchunks_exact(4)) {
             *word = chunk.iter().fold(0, |word, &byte| word << 8 | u32::from(byte));
         }
-        let used = key.iter().rposition(|&word| word != 0).map_or(1, |last| last + 1);
-        PythonRandom::of_key(&key[..used])
+        PythonRandom::of_key(&key)
     }
 
-    /// Returns the generator that the reference implementation calls `init_by_array`.
+    /// Returns what `random.Random(seed)` is.
+    pub fn of_seed(seed: u64) -> PythonRandom {
+        PythonRandom::of_key(&[seed as u32, (seed >> 32) as u32])
+    }
+
+    /// Returns the generator that the reference implementation calls `init_by_array`, of a key without its last zeros.
     fn of_key(key: &[u32]) -> PythonRandom {
+        let key = &key[..key.iter().rposition(|&word| word != 0).map_or(1, |last| last + 1)];
         let mut state = [0u32; STATE];
         state[0] = 19_650_218;
         for place in 1..STATE {

@@ -30,9 +30,6 @@ impl Reshuffles {
     pub fn shuffle(&mut self, index: usize, cards: &mut [u8]) {
         let times = self.rebuilt[index];
         self.rebuilt[index] = times.wrapping_add(1);
-        if cards.len() < 2 {
-            return;
-        }
         if self.by_contract {
             let mut text = Text::EMPTY;
             // Writing fails for want of room only, of which there is enough for the largest numbers.

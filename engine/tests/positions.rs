@@ -101,7 +101,7 @@ fn worlds_look_alike() {
             let mut world = Worlds::new(&position.view(), known).unwrap().sample(&mut random);
             assert_eq!(message_of(&world.view()), message_of(&position.view()));
             assert!(world.legal_moves().eq(position.legal_moves()));
-            world.play_out(&[false; 5]).unwrap();
+            world.play_out(0).unwrap();
         }
     }
 }
@@ -178,14 +178,16 @@ fn noise() {
 fn play(mut position: Position, random: &mut FastRandom) {
     let mut row = vec![0.0; happycity_engine::row_size(position.config().players())];
     assert!(position.observe(0, &mut row));
-    position.quick_move(&[true; 5]);
+    position.quick_move(0b11111);
     for seat in 0..position.config().players() {
         assert!(position.features(seat).iter().all(|number| number.is_finite()));
     }
-    let mut round = position;
-    let _ = round.play_round(position.seat, position.round);
+    if let Some(chosen) = random_move(&position, random) {
+        let _ = position.playout(chosen, 0);
+        let _ = position.next_turn(chosen);
+    }
     let mut quick = position;
-    let _ = quick.play_out(&[false; 5]);
+    let _ = quick.play_out(0);
     while let Some(chosen) = random_move(&position, random) {
         position.apply(chosen).unwrap();
         let cards = position.awaited_cards();

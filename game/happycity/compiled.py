@@ -1,11 +1,15 @@
-"""Which code runs: that of the sources, or what mypyc made of them (`make compiled`, compiled wheels)."""
+"""Which code runs: that of the sources, what mypyc made of them (`make compiled`), or the native engine."""
 
 from __future__ import annotations
 
+from importlib import import_module
 from importlib.machinery import EXTENSION_SUFFIXES
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 from zlib import crc32
+
+from happycity.errors import ConfigError
 
 CHECKSUMS = f"compiled{EXTENSION_SUFFIXES[0]}.sums" if EXTENSION_SUFFIXES else ""
 """A file in a package with extension modules: the checksums of the sources that they were compiled from."""
@@ -34,3 +38,24 @@ def is_compiled() -> bool:
     """Return whether the rules run compiled."""
     spec = find_spec("happycity.rules.game")
     return spec is not None and (spec.origin or "").endswith(tuple(EXTENSION_SUFFIXES))
+
+
+def native(name: str) -> Any:
+    """Return a class of the native engine by its name; None where the engine isn't installed.
+
+    Raises:
+        ConfigError: the engine is of another version than this package.
+    """
+    try:
+        engine = import_module("happycity_engine")
+    except ImportError:
+        return None
+    from importlib.metadata import version  # noqa: PLC0415 - takes long to import
+
+    own = version("happycity")
+    if engine.__version__ != own:
+        raise ConfigError(
+            f"happycity-engine {engine.__version__} is installed beside happycity {own}: "
+            f"run pip install happycity-engine=={own}"
+        )
+    return getattr(engine, name)

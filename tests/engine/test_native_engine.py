@@ -7,11 +7,16 @@ import random
 import shutil
 import subprocess
 import sys
+import tomllib
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 
 import pytest
-from tools import ROOT
+from hypothesis import given
+from hypothesis import strategies as st
+from tools import ROOT, lines
 from tools.engine import lacking, load_engine
 from tools.engine.engine_equality import (
     DifferenceError,
@@ -19,12 +24,13 @@ from tools.engine.engine_equality import (
     expected_copies,
     expected_reach,
     position_bytes,
-    prove,
     traced_record,
 )
 from tools.release.packages import pack_engine
 
-from happycity import Config, Game, Mode
+from happycity import Config, ConfigError, Game, Mode
+from happycity.compiled import native
+from happycity.wire.messages import view_message
 from happycity_client import Decision, GameStarted
 
 pytestmark = [pytest.mark.level(3), pytest.mark.skipif(bool(lacking()), reason=lacking())]
@@ -37,15 +43,17 @@ def engine() -> ModuleType:
 
 def test_equality(engine: ModuleType) -> None:
     """500 games are equal decision by decision, and reach each special, effect, step, ending, reshuffle."""
-    reached = prove(engine, range(500))
-    assert not [what for what in expected_reach() if not reached[what]]
+    equality = Equality(engine)
+    equality.prove(range(500))
+    assert not [what for what in expected_reach() if not equality.reached[what]]
 
 
 @pytest.mark.nightly
 def test_equality_of_many_games(engine: ModuleType) -> None:
     """So are 100,000, in which each special is copied too."""
-    reached = prove(engine, range(100_000))
-    assert not [what for what in expected_reach() | expected_copies() if not reached[what]]
+    equality = Equality(engine)
+    equality.prove(range(100_000))
+    assert not [what for what in expected_reach() | expected_copies() if not equality.reached[what]]
 
 
 def test_changed_rule_fails(engine: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -105,6 +113,59 @@ def test_refused(engine: ModuleType) -> None:
     with pytest.raises(ValueError, match="config: not the bytes of a position or view"):
         engine.Worlds(b"")
     assert bytes(position) == before
+
+
+@given(noise=st.binary(max_size=300), kept=st.integers(0, 300), mode=st.sampled_from(Mode))
+def test_any_bytes(engine: ModuleType, noise: bytes, kept: int, mode: Mode) -> None:
+    """Bytes, with or without the beginning of a position or view, are refused, or can be played."""
+    game = Game.deal(Config(mode=mode), seed=1)
+    with suppress(ValueError):
+        position = bytes(engine.Position.deal(game.config, seed=1))
+        engine.Position.from_bytes(position[:kept] + noise).random_playout(seed=1)
+    with suppress(ValueError):
+        view = view_message(game.view()).SerializeToString()
+        engine.Worlds(view[:kept] + noise, noise[:kept] or None).sample(seed=1).random_playout(seed=1)
+
+
+@given(st.lists(st.integers(-1, 2**64), max_size=3), st.lists(st.integers(-1, 3) | st.integers(), max_size=3))
+def test_any_numbers(engine: ModuleType, numbers: list[int], rows: list[int]) -> None:
+    """Actions, rows and seats that aren't there are refused, also where one list is longer than another."""
+    games = engine.Games(Config(), memoryview(bytearray(2 * 4 * 968)).cast("f"), bytearray(282), bytearray(2))
+    for row in rows:
+        with suppress(ValueError, OverflowError):
+            games.deal(row, 1)
+    for play in (games.play, games.play_randomly):
+        with suppress(ValueError, OverflowError):
+            play(numbers, rows)
+    for row in rows:
+        with suppress(ValueError, OverflowError):
+            games.position(row).apply(len(games.actions(row)))
+
+
+def test_engine_of_another_version(engine: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One line says what to install; the extra and the crates have the version of the package."""
+    own = tomllib.loads(ROOT.joinpath("pyproject.toml").read_text("utf-8"))["project"]
+    assert own["optional-dependencies"]["engine"] == [f"happycity-engine=={own['version']}"]
+    for name in ("Cargo.toml", "python/Cargo.toml", "python/pyproject.toml"):
+        described = tomllib.loads(ROOT.joinpath("engine", name).read_text("utf-8"))
+        assert described["project" if "project" in described else "package"]["version"] == own["version"]
+    assert native("Worlds") is engine.Worlds
+    monkeypatch.setattr(engine, "__version__", "0.0.9")
+    decision = Decision.of(Game.deal(Config(), seed=1))
+    for use in (partial(native, "Worlds"), partial(decision.position, seed=1)):
+        with pytest.raises(ConfigError) as refused:
+            use()
+        assert str(refused.value) == (
+            f"happycity-engine 0.0.9 is installed beside happycity {own['version']}: "
+            f"run pip install happycity-engine=={own['version']}"
+        )
+
+
+def test_size() -> None:
+    """The crate and its binding stay small: a model of the game, not a second arena."""
+    counts = lines.count(None)
+    assert counts["native engine: crate"] <= 2500
+    assert counts["native engine: binding to Python"] <= 250
 
 
 @pytest.mark.nightly

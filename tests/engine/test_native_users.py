@@ -103,14 +103,17 @@ def test_illegal_actions_are_refused_alike(uses: Uses) -> None:
         assert (play.arrays.observations == before).all()
 
 
-@pytest.mark.parametrize("opponents", [("greedy", "random"), (lambda rows, masks: masks, "greedy")])
-def test_environments_are_equal(opponents: Any, uses: Uses) -> None:
+@pytest.mark.parametrize("shaped", [False, True])
+@pytest.mark.parametrize(
+    "opponents", [("greedy", "random"), (lambda rows, masks: masks, "greedy"), ("random",) * 4]
+)
+def test_environments_are_equal(opponents: Any, shaped: bool, uses: Uses) -> None:  # noqa: FBT001
     """So are environments of many tables and of one: what each step returns."""
     runs: list[list[Any]] = []
     for native in (False, True):
         uses.native(used=native)
         envs, env, rng = (
-            HappyCityVectorEnv(3, opponents=opponents),
+            HappyCityVectorEnv(3, opponents=opponents, shaped=shaped),
             HappyCityEnv(opponents=opponents),
             random.Random(1),
         )

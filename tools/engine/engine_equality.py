@@ -5,7 +5,7 @@
 Movers play games of all sizes, modes and scorings by the Python rules, and leave records with traces. Each
 record is replayed by both: at every decision the whole position is compared, hidden orders and legal moves
 included, and at some of them worlds, playouts, observations and open draws too. The first difference ends the
-run.
+run; Ctrl+C ends it with the table of the games before.
 """
 
 from __future__ import annotations
@@ -182,6 +182,17 @@ class Equality:
         """What games reached, by its name: how often."""
         self._observations = {players: Observations(players) for players in range(2, 6)}
 
+    def prove(self, numbers: range, progress: Callable[[int], None] = lambda _: None) -> None:
+        """Compare the games with these numbers.
+
+        Raises:
+            DifferenceError: the engines disagree.
+        """
+        for number in numbers:
+            record = json.loads(json.dumps(traced_record(number)))
+            self.compare(record, random.Random(f"happycity engine search {number}"))
+            progress(number)
+
     def compare(self, record: Json, rng: random.Random) -> None:
         """Replay a record by both engines.
 
@@ -349,22 +360,6 @@ def _equal(where: str, what: str, native: object, rules: object) -> None:
         raise DifferenceError(f"{where}: {what}: the native engine has {native!r}, the rules have {rules!r}")
 
 
-def prove(
-    engine: ModuleType, numbers: range, progress: Callable[[int], None] = lambda _: None
-) -> Counter[str]:
-    """Compare the games with these numbers, and return what they reached.
-
-    Raises:
-        DifferenceError: the engines disagree.
-    """
-    equality = Equality(engine)
-    for number in numbers:
-        record = json.loads(json.dumps(traced_record(number)))
-        equality.compare(record, random.Random(f"happycity engine search {number}"))
-        progress(number)
-    return equality.reached
-
-
 def table(reached: Counter[str], *, every: bool) -> str:
     """Return what was reached as a table of Markdown, all specials in one row unless `every`."""
     expected = expected_reach() | expected_copies()
@@ -388,10 +383,14 @@ def main() -> None:
     options.add_argument("--first", type=int, default=0, help="the number of the first game")
     arguments = options.parse_args()
     numbers = range(arguments.first, arguments.first + arguments.games)
+    equality = Equality(load_engine())
+    reached = equality.reached
     try:
-        reached = prove(load_engine(), numbers, partial(_report, numbers))
+        equality.prove(numbers, partial(_report, numbers))
     except DifferenceError as error:
         sys.exit(f"error: {error}")
+    except KeyboardInterrupt:
+        print("interrupted: the table is that of the games before", file=sys.stderr)
     print(table(reached, every=arguments.every))
     expected = expected_reach() | (expected_copies() if arguments.copies else set())
     if missing := sorted(what for what in expected if not reached[what]):

@@ -1,20 +1,25 @@
-"""Measure the native engine beside the Python rules, in one run: games, worlds, playouts, rows, calls.
+"""Measure the native engine beside the Python rules, pure and compiled, in one run: calls, then self-play.
 
-Figures are CPU microseconds. With `--compiled` (`python -m tools --compiled engine-speed`), the rules are the
-compiled ones.
+    python -m tools --compiled engine-speed --before CHECKOUT --pgx PYTHON
+
+The first table has CPU microseconds of games, worlds, playouts, rows and bots' choices, the least of some
+measurements, each of a tenth of `--seconds`; the second one is that of `selfplay-speed`.
 """
 
 from __future__ import annotations
 
+import json
+import os
 import random
+import subprocess
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import cycle, islice
 from typing import Any
 
 from happycity import Config, Game, Mode
-from happycity.compiled import is_compiled
 from happycity.records.random_games import play_random_game
 from happycity.wire.messages import view_message
 from happycity_bots import BOTS, sampled
@@ -22,8 +27,10 @@ from happycity_client import Decision, GameStarted
 from happycity_envs.selfplay import Observations
 from happycity_evaluation.features import position_rows
 from happycity_evaluation.quick import play_out
+from tools import ROOT
 from tools.benchmarks.harness import parser
-from tools.engine import load_engine
+from tools.engine import lacking, load_engine
+from tools.engine.selfplay_speed import COMPILED, add_options, measure
 
 ROUND = 6
 """The round from which playouts begin."""
@@ -97,24 +104,45 @@ def _choose(name: str, game: Game, engine: Any) -> None:
     BOTS[name](start).choose(Decision.of(game))
 
 
-def main() -> None:
-    """Print a table of Markdown."""
-    options = parser(__doc__)
-    options.add_argument("--seconds", type=float, default=0.5, help="CPU seconds for each figure")
-    options.add_argument("--repeat", type=int, default=3, help="how often each is measured; the least counts")
-    arguments = options.parse_args()
+def measured(seconds: float, repeat: int) -> Iterator[tuple[str, float, float]]:
+    """Yield microseconds by the rules as this process has them, and by the engine."""
     engine = load_engine()
-    rules = "compiled" if is_compiled() else "pure"
-    print(f"| microseconds of | Python, {rules} | native, called from Python | ratio |\n|---|---:|---:|---:|")
     for mode in Mode:
-        measured = actions(engine, Config(mode=mode))
-        best = {(name, which): float("inf") for name in measured for which in (0, 1)}
+        cases = actions(engine, Config(mode=mode))
+        best = {(name, which): float("inf") for name in cases for which in (0, 1)}
         # By turns, so that a machine that slows down slows both.
-        for name, which in islice(cycle(best), len(best) * arguments.repeat):
-            best[name, which] = min(best[name, which], microseconds(measured[name][which], arguments.seconds))
-        for name in measured:
-            python, native = best[name, 0], best[name, 1]
-            print(f"| {name}, {mode.value} | {python:.2f} | {native:.2f} | {python / native:.0f} |")
+        for name, which in islice(cycle(best), len(best) * repeat):
+            best[name, which] = min(best[name, which], microseconds(cases[name][which], seconds))
+        for name in cases:
+            yield f"{name}, {mode.value}", best[name, 0], best[name, 1]
+
+
+def main() -> None:
+    """Print tables of Markdown."""
+    options = parser(__doc__)
+    add_options(options)
+    options.add_argument("--rules", action="store_true", help="print only what this process measures")
+    arguments = options.parse_args()
+    if lacking():
+        sys.exit(f"error: {lacking()}")
+    if arguments.rules:
+        print(json.dumps(list(measured(arguments.seconds / 10, arguments.repeat))))
+        return
+    command = [sys.executable, "-m", "tools", "engine-speed", "--rules"]
+    command += ["--seconds", str(arguments.seconds), "--repeat", str(arguments.repeat)]
+    figures = []
+    for path in (ROOT / "build/nothing", COMPILED):  # pure, then compiled
+        environment = {**os.environ, "PYTHONPATH": str(path)}
+        done = subprocess.run(command, cwd=ROOT, env=environment, check=True, stdout=subprocess.PIPE)
+        figures.append(json.loads(done.stdout))
+    print("| microseconds of | pure | compiled | native | pure / native | compiled / native |")
+    print("|---|---:|---:|---:|---:|---:|")
+    for (name, pure, one), (_, compiled, other) in zip(*figures, strict=True):
+        native = min(one, other)
+        cells = [f"{pure:.2f}", f"{compiled:.2f}", f"{native:.2f}"]
+        print(f"| {name} | {' | '.join(cells)} | {pure / native:.1f} | {compiled / native:.1f} |", flush=True)
+    print()
+    measure(arguments)
 
 
 if __name__ == "__main__":

@@ -4,8 +4,9 @@
 
 A step is one decision of one seat by a random legal action, with the observation and the mask of the seat
 that decides next. The environment's seat has three policies as opponents, and decisions of all seats are
-steps. Figures are steps for each CPU second. A checkout is measured by its own `.venv`; pgx, whose games run
-in step too, by an interpreter that has it.
+steps; or three random bots, each of which is counted as as many decisions as its own. Figures are steps for
+each CPU second. A checkout is measured by its own `.venv`, and pgx, whose games run in step too, by an
+interpreter that has it.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from argparse import ArgumentParser, Namespace
 from itertools import product
 from pathlib import Path
 from statistics import median
@@ -22,6 +24,8 @@ from tools.benchmarks.harness import parser
 from tools.engine import lacking, load_engine
 
 BATCHES = (64, 1024)
+COMPILED = ROOT / "build" / "compiled"
+"""What `python hatch_build.py compile --tree build/compiled` makes."""
 
 _SELF_PLAY = """
 import sys, time
@@ -59,6 +63,23 @@ while (used := time.process_time() - started) < seconds:
     observations, _, _, _, infos = envs.step(policy(observations, infos["action_mask"]).astype(np.int64))
 print(asked / used)
 """
+_RANDOM_OPPONENTS = """
+import sys, time
+import numpy as np
+from happycity_envs.vector import HappyCityVectorEnv
+games, seconds = int(sys.argv[1]), float(sys.argv[2])
+rng, own = np.random.default_rng(1), 0
+noise = rng.random((games + 64, 141), dtype=np.float32)
+envs = HappyCityVectorEnv(games, opponents=("random",) * 3)
+_, infos = envs.reset(seed=1)
+started = time.process_time()
+while (used := time.process_time() - started) < seconds:
+    shift = own // games % 64
+    actions = (noise[shift : shift + games] * infos["action_mask"]).argmax(1)
+    infos = envs.step(actions.astype(np.int64))[-1]
+    own += games
+print(4 * own / used)
+"""
 _PGX = """
 import sys, time
 import jax, jax.numpy as jnp, pgx
@@ -84,26 +105,42 @@ print(steps / used)
 def main() -> None:
     """Print a table of Markdown."""
     options = parser(__doc__)
+    add_options(options)
+    arguments = options.parse_args()
+    if lacking():
+        sys.exit(f"error: {lacking()}")
+    measure(arguments)
+
+
+def add_options(options: ArgumentParser) -> None:
+    """Add what is measured beside this checkout, and for how long."""
     options.add_argument(
         "--before", type=Path, help="an older checkout with its .venv (`make setup envs` there)"
     )
     options.add_argument("--pgx", type=Path, help="an interpreter that has pgx and jax[cpu]")
-    options.add_argument("--seconds", type=float, default=3.0, help="CPU seconds of each measurement")
+    options.add_argument("--seconds", type=float, default=1.0, help="CPU seconds of each measurement")
     options.add_argument(
         "--repeat", type=int, default=3, help="how often each is measured; the median counts"
     )
-    arguments = options.parse_args()
-    if lacking():
-        sys.exit(f"error: {lacking()}")
+
+
+def measure(arguments: Namespace) -> None:
+    """Print a table of Markdown."""
     folder = Path(load_engine().__file__ or "").parent
     python = Path(sys.executable)
     pure = f"{ROOT / 'build/nothing'}"
     # By name: the interpreter, and what it imports first. A folder hides an engine that is installed.
-    subjects = {"native": (python, str(folder)), "Python": (python, pure)}
+    subjects = {"native": (python, str(folder)), "pure": (python, pure)}
+    if COMPILED.exists():
+        subjects["compiled"] = (python, f"{COMPILED}{os.pathsep}{pure}")
     if arguments.before:
         subjects["before"] = (arguments.before / ".venv/bin/python", pure)
     _hide_engine(Path(pure))
-    programs = {"SelfPlay": _SELF_PLAY, "vector environment": _ENVIRONMENT}
+    programs = {
+        "SelfPlay": _SELF_PLAY,
+        "vector environment, policies": _ENVIRONMENT,
+        "vector environment, random bots": _RANDOM_OPPONENTS,
+    }
     cases = [(name, program, games) for (name, program), games in product(programs.items(), BATCHES)]
     ratios = [f"native / {name}" for name in list(subjects)[1:]]
     print(f"| steps a CPU second | {' | '.join([*subjects, *ratios])} |")

@@ -11,6 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from happycity import Game, Move, Outcome, View
+from happycity.compiled import native
 from happycity.wire.messages import view_message
 from happycity_evaluation.features import position_rows
 from happycity_evaluation.quick import fast_builders, play_out, quick_move
@@ -18,10 +19,7 @@ from happycity_evaluation.quick import fast_builders, play_out, quick_move
 if TYPE_CHECKING:
     from happycity_engine import Position, Worlds
 else:
-    try:
-        from happycity_engine import Worlds
-    except ImportError:
-        Worlds = None
+    Worlds = native("Worlds")
 
 Playout = Callable[[Move], float]
 """Plays a move out in one world, and returns `happycity_evaluation.quick.success` of its seat."""

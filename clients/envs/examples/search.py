@@ -30,7 +30,7 @@ class NetworkEvaluator(mcts.Evaluator):  # type: ignore[misc]  # OpenSpiel has n
 
     def __init__(self, game: HappyCityGame, weights: list[Any]) -> None:
         self._weights = weights
-        self._row, self._writer = Observations(game.config.players).row(game.config)
+        self._observations = Observations(game.config.players)
 
     def evaluate(self, state: HappyCityState) -> Any:
         """Return for each seat by how much it will end before the others, from -1 to 1."""
@@ -38,8 +38,8 @@ class NetworkEvaluator(mcts.Evaluator):  # type: ignore[misc]  # OpenSpiel has n
         assert position is not None
         points = np.array(score(position.cities).points, float)
         for seat in range(len(points)):
-            self._writer.write(position, seat)
-            points[seat] += 100 * forward(self._weights, self._row, np.ones(1))[1]
+            row = self._observations.of(position, seat)
+            points[seat] += 100 * forward(self._weights, row, np.ones(1))[1]
         lead = (points - points.mean()) / SPREAD
         return lead / (1 + abs(lead))
 
@@ -50,8 +50,8 @@ class NetworkEvaluator(mcts.Evaluator):  # type: ignore[misc]  # OpenSpiel has n
             return outcomes
         position = state.position
         assert position is not None
-        self._writer.write(position, position.seat)
-        logits, _ = forward(self._weights, self._row, mask_of(position.legal_moves))
+        row = self._observations.of(position, position.seat)
+        logits, _ = forward(self._weights, row, mask_of(position.legal_moves))
         actions = state.legal_actions()
         shares = np.exp(logits[actions] - logits[actions].max())
         return list(zip(actions, shares / shares.sum(), strict=True))

@@ -88,14 +88,12 @@ def episodes(source: Source, *, bots: Collection[str], reward: Reward) -> Iterat
 def _of_game(text: str, config: Config, reward: Reward) -> list[Episode]:
     """Return the episodes of a game, without its number, bots and seed."""
     record, observations = loads(text), Observations(config.players)
-    row, writer = observations.row(config)
     rows: list[list[NDArray[np.float32]]] = [[] for _ in range(config.players)]
     masks: list[list[NDArray[np.int8]]] = [[] for _ in rows]
     actions: list[list[int]] = [[] for _ in rows]
     for game, move in zip(positions_of(record), [*record["moves"], None], strict=True):
         if move is not None:
-            writer.write(game, game.seat)
-            rows[game.seat].append(row.copy())
+            rows[game.seat].append(observations.of(game, game.seat))
             masks[game.seat].append(mask_of(game.legal_moves))
             actions[game.seat].append(action_of(Move.parse(move["move"])))
     assert game.outcome is not None

@@ -82,8 +82,6 @@ class HappyCityGame(pyspiel.Game):  # type: ignore[misc]  # pyspiel has no types
         )
         super().__init__(_TYPE, info, params or {})
         own = self.observations = Observations(self.config.players)
-        # OpenSpiel makes an observer for each tensor; what they share makes that cheap.
-        self.row, self.writer = own.row(self.config)
         seats = slice(own.table_size, own.table_size + own.players * own.seat_size)
         self.pieces = [
             (plane.name, plane.each_seat, seats if plane.each_seat else place)
@@ -206,8 +204,7 @@ class TensorObserver:
         if not self._public:
             return
         if state.position is not None:
-            self._game.writer.write(state.position, player)
-            self.tensor[:] = self._game.row
+            self.tensor[:] = self._game.observations.of(state.position, player)
             return
         self.tensor.fill(0)
         for card in state.specials:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from happycity.compiled import native
 from happycity.errors import FieldError
 from happycity.rules.cards import BUILDINGS, CARDS, DWELLINGS, SPECIALS, Colour
 from happycity.rules.deals import CITY_SIZE, DECKS, LAST_ROUND, Config
@@ -30,17 +31,14 @@ from happycity_envs.observation_rows import (
     SYMBOLS,
     RowPosition,
     Rows,
-    RowWriter,
+    row_of,
     write_mask,
 )
 
 if TYPE_CHECKING:
     from happycity_engine import Games, Position
 else:
-    try:
-        from happycity_engine import Games
-    except ImportError:
-        Games = None
+    Games = native("Games")
 
 OBSERVATION_LAYOUT: Final = 2
 """The version of the layout. It goes up whenever a number gets another meaning, or a row another length.
@@ -138,14 +136,7 @@ class Observations:
 
     def of(self, game: Game, seat: int) -> NDArray[np.float32]:
         """Return the position of a game as `seat` sees it."""
-        row, writer = self.row(game.config)
-        writer.write(game, seat)
-        return row
-
-    def row(self, config: Config) -> tuple[NDArray[np.float32], RowWriter]:
-        """Return an array for a row, and what writes positions into it."""
-        buffer = bytearray(4 * self.size)
-        return np.frombuffer(buffer, np.float32), RowWriter(config, buffer, 0)
+        return np.frombuffer(bytearray(row_of(game, seat)), np.float32)
 
 
 ACTION_NUMBERING: Final = 1
@@ -303,7 +294,7 @@ class SelfPlay:
         )
         self.last_games: dict[int, LastGame] = {}
         """The games that the last step ended, by their rows."""
-        self._every = np.arange(games)
+        self._every = list(range(games))
         self._followed: dict[int, FollowedGame] = {}
         self._potentials = np.zeros((games, config.players), np.float32)
         for row in range(games):
@@ -320,22 +311,33 @@ class SelfPlay:
             IllegalMoveError: an action is not legal; nothing was played.
             ConfigError: there are more or fewer actions than games, or an action has no move.
         """
+        games = self._every if rows is None else np.asarray(rows).tolist()
+        numbers = np.asarray(actions).tolist()
+        if len(numbers) != len(games):
+            raise FieldError("actions", f"{len(numbers)} instead of {len(games)}, one for each game")
+        try:
+            ended = self._rows.play(numbers, games)
+        except (ValueError, OverflowError):
+            for action, row in zip(numbers, games, strict=True):
+                if not self.arrays.masks[row, move_of(action).index]:
+                    self.follow(row).game.apply(ACTIONS[action])
+            raise
+        self._pay(games, ended)
+
+    def step_randomly(self, rows: list[int], seats: list[int]) -> None:
+        """Play at random in the games of some rows up to another seat's decision, and write all arrays.
+
+        Bit n of `seats` is set for a seat n that plays at random in the row's game.
+        """
+        self._pay(rows, self._rows.play_randomly(rows, seats))
+
+    def _pay(self, played: list[int], ended: list[int]) -> None:
+        """Deal the next games where games have ended, and write what seats are paid for a step."""
         arrays = self.arrays
-        chosen, played = np.asarray(actions), self._every if rows is None else np.asarray(rows)
-        if len(chosen) != len(played):
-            raise FieldError("actions", f"{len(chosen)} instead of {len(played)}, one for each game")
-        numbers = chosen.tolist()
-        if numbers:
-            for extreme in (min(numbers), max(numbers)):
-                move_of(extreme)
-            legal = arrays.masks[played, chosen]
-            if not legal.all():
-                which = legal.argmin()
-                self.follow(int(played[which])).game.apply(ACTIONS[numbers[which]])
         arrays.ended.fill(False)  # noqa: FBT003 - numpy's signature
         arrays.rewards.fill(0)
         self.last_games.clear()
-        for row in self._rows.play(numbers, played.tolist()):
+        for row in ended:
             position = self._rows.position(row)
             last = LastGame(Outcome(*position.score()), self._rows.actions(row), position)
             self.last_games[row] = last
@@ -345,7 +347,7 @@ class SelfPlay:
                 arrays.rewards[row] -= self._potentials[row]
             self.deal_next(row)
         if self._shaped:
-            self._shape(played.tolist())
+            self._shape(played)
 
     def deal_next(self, row: int) -> None:
         """Leave the game of a row, and deal its next one."""

@@ -171,7 +171,9 @@ class HappyCityVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArr
             self.play.deal_next(row)
             self._over[row] = True
             self._leave(row)
-        self._step(np.flatnonzero(legal), actions[legal], ended)
+        rows = np.flatnonzero(legal)
+        self.play.step(actions[rows], rows)
+        self._pay(rows, ended)
         self._play_others(ended)
         infos = self._infos()
         for row, info in ended.items():
@@ -179,13 +181,14 @@ class HappyCityVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArr
         over = self._over.copy()
         return arrays.observations.copy(), self._paid.astype(np.float64), over, np.zeros_like(over), infos
 
-    def _step(self, rows: _Rows, actions: NDArray[np.integer], ended: _Ended) -> None:
-        """Play on at some tables; pay the own seats, as long as the games last that the step began with."""
-        self.play.step(actions, rows)
-        going = rows[~self._over[rows]]
-        self._paid[going] += self.play.arrays.rewards[going, self.seats[going]]
-        self.last_games |= self.play.last_games
-        for row, last in self.play.last_games.items():
+    def _pay(self, rows: _Rows, ended: _Ended) -> None:
+        """Pay the own seats at the tables of a step, as long as the games last that the step began with."""
+        play = self.play
+        if self._shaped or play.last_games:  # or else no seat was paid
+            going = rows[~self._over[rows]]
+            self._paid[going] += play.arrays.rewards[going, self.seats[going]]
+        self.last_games |= play.last_games
+        for row, last in play.last_games.items():
             seat = int(self.seats[row])
             info = {"points": last.outcome.points[seat], "rank": last.outcome.ranks[seat]}
             ended[row] = {"final_obs": last.observation(seat), "final_info": info}
@@ -201,11 +204,21 @@ class HappyCityVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArr
         seats, players = self.play.arrays.seats, self.config.players
         # By the turn after the own one: the first of equal opponents, which are asked together.
         firsts = np.array([0, *[self.opponents.index(opponent) for opponent in self.opponents]])
-        while len(rows := np.flatnonzero(seats != self.seats)):
-            whose = firsts[(seats[rows] - self.seats[rows]) % players]
-            groups = [(self.opponents[first], rows[whose == first]) for first in set(whose.tolist())]
-            actions = np.concatenate([self._chosen(opponent, its) for opponent, its in groups])
-            self._step(np.concatenate([its for _, its in groups]), actions, ended)
+        random = np.array([self._random_seats(own) for own in range(players)])
+        while len(waiting := (seats != self.seats).nonzero()[0]):
+            whose = firsts[(seats[waiting] - self.seats[waiting]) % players]
+            for first in set(whose.tolist()):
+                opponent, rows = self.opponents[first], waiting[whose == first]
+                if opponent == "random":
+                    self.play.step_randomly(rows.tolist(), random[self.seats[rows]].tolist())
+                else:
+                    self.play.step(self._chosen(opponent, rows), rows)
+                self._pay(rows, ended)
+
+    def _random_seats(self, own: int) -> int:
+        """Return the seats of random bots where the own seat is this one: bit n is set for seat n."""
+        turns = [turn for turn, opponent in enumerate(self.opponents, start=own + 1) if opponent == "random"]
+        return sum(1 << turn % self.config.players for turn in turns)
 
     def _chosen(self, opponent: Opponent, rows: _Rows) -> Any:
         """Return the actions of an opponent at some tables."""

@@ -8,6 +8,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, SupportsIndex
 
 from happycity import Card, Event, Game, Move, View
+from happycity.compiled import native
 from happycity.v1 import play_service_pb2 as play
 from happycity.wire.messages import cards_of, decision_message, known_events, known_moves, view_of
 from happycity_client.errors import IllegalChoiceError, ProtocolError
@@ -110,11 +111,13 @@ class Decision:
 
         Raises:
             ImportError: the extra is not installed.
+            ConfigError: it is of another version than this package.
         """
         if self._worlds is None:
-            from happycity_engine import Worlds  # noqa: PLC0415  # only searches need it
-
-            self._worlds = Worlds(self.message.view.SerializeToString())
+            worlds: type[Worlds] | None = native("Worlds")
+            if worlds is None:
+                raise ImportError("the native engine is not installed: run pip install 'happycity[engine]'")
+            self._worlds = worlds(self.message.view.SerializeToString())
         return self._worlds.sample(seed=seed)
 
     def position_of(self, choice: object) -> int:

@@ -1,8 +1,8 @@
 //! The Python package `happycity_engine`; `happycity_engine.pyi` documents it.
 
 use engine::{
-    row_size, success, Config, Error, Fast, FastRandom, Mode, Move, Outcome, Position as EnginePosition, Random,
-    Scoring, View, Worlds as EngineWorlds, MAX_BYTES, MAX_PLAYERS, MOVE_COUNT,
+    row_size, Config, Error, Fast, FastRandom, Mode, Move, Outcome, Position as EnginePosition, PythonRandom, Random,
+    Score, Scoring, View, Worlds as EngineWorlds, MAX_BYTES, MOVE_COUNT,
 };
 use pyo3::buffer::{Element, PyBuffer};
 use pyo3::exceptions::PyValueError;
@@ -26,22 +26,14 @@ fn move_of(number: usize) -> PyResult<Move> {
     Move::from_index(number).ok_or_else(|| refused(Error::IllegalMove))
 }
 
-/// Bit n of a mask is set for a seat n that builds fast.
-fn fast_of(mask: u8) -> Fast {
-    core::array::from_fn(|seat| mask >> seat & 1 == 1)
-}
-
 /// By seat: points, coins, inhabitants, hearts and ranks, as in `happycity.Outcome`.
 fn by_seat<'py>(py: Python<'py>, outcome: &Outcome, players: usize) -> PyResult<Bound<'py, PyTuple>> {
-    let scores = &outcome.scores[..players];
-    let columns = [
-        PyTuple::new(py, scores.iter().map(|score| score.points))?,
-        PyTuple::new(py, scores.iter().map(|score| score.coins))?,
-        PyTuple::new(py, scores.iter().map(|score| score.inhabitants))?,
-        PyTuple::new(py, scores.iter().map(|score| score.hearts))?,
-        PyTuple::new(py, &outcome.ranks[..players])?,
-    ];
-    PyTuple::new(py, columns)
+    let columns: [fn(&Score) -> i32; 4] =
+        [|seat| seat.points, |seat| seat.coins, |seat| seat.inhabitants, |seat| seat.hearts];
+    let column = |value: &fn(&Score) -> i32| PyTuple::new(py, outcome.scores[..players].iter().map(value));
+    let mut tuples = columns.iter().map(column).collect::<PyResult<Vec<_>>>()?;
+    tuples.push(PyTuple::new(py, &outcome.ranks[..players])?);
+    PyTuple::new(py, tuples)
 }
 
 /// Python's `random.Random`, and the error that it has raised.
@@ -85,17 +77,8 @@ impl Position {
         PyBytes::new(py, &buffer[..size])
     }
 
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
-        Ok((py.get_type::<Position>().getattr("from_bytes")?, (self.__bytes__(py),)))
-    }
-
     fn copy(&self) -> Position {
         Position { engine: self.engine }
-    }
-
-    #[getter]
-    fn players(&self) -> usize {
-        self.engine.config().players()
     }
 
     #[getter]
@@ -120,11 +103,11 @@ impl Position {
 
     #[getter]
     fn outcome<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyTuple>>> {
-        self.engine.outcome().map(|outcome| by_seat(py, &outcome, self.players())).transpose()
+        self.engine.outcome().map(|outcome| by_seat(py, &outcome, self.engine.config().players())).transpose()
     }
 
     fn score<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        by_seat(py, &self.engine.score(), self.players())
+        by_seat(py, &self.engine.score(), self.engine.config().players())
     }
 
     fn apply(&mut self, number: usize) -> PyResult<()> {
@@ -145,53 +128,42 @@ impl Position {
     }
 
     #[pyo3(signature = (*, fast=0))]
-    fn quick_move(&self, fast: u8) -> Option<usize> {
-        self.engine.quick_move(&fast_of(fast)).map(Move::index)
+    fn quick_move(&self, fast: Fast) -> Option<usize> {
+        self.engine.quick_move(fast).map(Move::index)
     }
 
     #[pyo3(signature = (number, *, fast=0))]
-    fn playout(&self, number: usize, fast: u8) -> PyResult<f64> {
-        let mut engine = self.engine;
-        engine.apply(move_of(number)?).map_err(refused)?;
-        let outcome = engine.play_out(&fast_of(fast)).map_err(refused)?;
-        Ok(success(&outcome, self.players(), self.engine.seat.into()))
+    fn playout(&self, number: usize, fast: Fast) -> PyResult<f64> {
+        self.engine.playout(move_of(number)?, fast).map_err(refused)
     }
 
     fn next_turn(&self, number: usize) -> PyResult<Position> {
-        let mut engine = self.engine;
-        engine
-            .apply(move_of(number)?)
-            .and_then(|_| engine.play_round(self.engine.seat, self.engine.round))
-            .map_err(refused)?;
-        Ok(Position { engine })
+        Ok(Position { engine: self.engine.next_turn(move_of(number)?).map_err(refused)? })
     }
 
-    #[pyo3(signature = (*, seed))]
     fn random_playout<'py>(&self, py: Python<'py>, seed: u64) -> PyResult<Bound<'py, PyTuple>> {
         let mut engine = self.engine;
         let outcome = engine.play_out_randomly(&mut FastRandom::new(seed)).map_err(refused)?;
-        by_seat(py, &outcome, self.players())
+        by_seat(py, &outcome, self.engine.config().players())
     }
 
     fn features(&self) -> Vec<Vec<f64>> {
-        (0..self.players()).map(|seat| self.engine.features(seat).to_vec()).collect()
+        (0..self.engine.config().players()).map(|seat| self.engine.features(seat).to_vec()).collect()
     }
 
     fn observation<'py>(&self, py: Python<'py>, seat: usize) -> PyResult<Bound<'py, PyBytes>> {
-        let mut row = vec![0.0; row_size(self.players())];
-        if !self.engine.observe(seat, &mut row) {
-            return Err(PyValueError::new_err("there is no such seat"));
-        }
-        Ok(PyBytes::new(py, &row.iter().flat_map(|number| number.to_ne_bytes()).collect::<Vec<u8>>()))
+        let mut row = vec![0.0; row_size(self.engine.config().players())];
+        let seen = self.engine.observe(seat, &mut row);
+        let bytes = row.iter().flat_map(|number| number.to_ne_bytes()).collect::<Vec<u8>>();
+        seen.then(|| PyBytes::new(py, &bytes)).ok_or_else(|| PyValueError::new_err("there is no such seat"))
     }
 }
 
 #[pyclass(module = "happycity_engine", frozen)]
 struct Worlds {
     engine: EngineWorlds,
-    /// Rivals that buy in every turn, as a mask.
     #[pyo3(get)]
-    fast: u8,
+    fast: Fast,
 }
 
 #[pymethods]
@@ -201,11 +173,9 @@ impl Worlds {
     fn new(view: &[u8], discarded: Option<&[u8]>) -> PyResult<Worlds> {
         let view = View::from_message(view).map_err(refused)?;
         let engine = EngineWorlds::new(&view, discarded).map_err(refused)?;
-        let fast = engine.seen.fast_builders();
-        Ok(Worlds { engine, fast: (0..MAX_PLAYERS).map(|seat| u8::from(fast[seat]) << seat).sum() })
+        Ok(Worlds { engine, fast: engine.seen.fast_builders() })
     }
 
-    #[pyo3(signature = (*, seed))]
     fn sample(&self, seed: u64) -> Position {
         Position { engine: self.engine.sample(&mut FastRandom::new(seed)) }
     }
@@ -217,11 +187,37 @@ impl Worlds {
     }
 }
 
+/// The game of a row.
+struct Game {
+    position: EnginePosition,
+    seed: u64,
+    played: Vec<u8>,
+    /// What random bots draw from, once they have played.
+    random: Option<Box<PythonRandom>>,
+}
+
+impl Game {
+    fn play(&mut self, chosen: Move) -> PyResult<()> {
+        self.position.apply(chosen).map_err(refused)?;
+        self.played.push(chosen.index() as u8);
+        Ok(())
+    }
+
+    fn play_randomly(&mut self, seats: u8) -> PyResult<()> {
+        while self.position.move_count() > 0 && seats >> self.position.seat & 1 == 1 {
+            let random = self.random.get_or_insert_with(|| Box::new(PythonRandom::of_seed(self.seed)));
+            let chosen = self.position.legal_move(random.below(self.position.move_count()));
+            self.play(chosen.unwrap_or(Move::KEEP))?;
+        }
+        Ok(())
+    }
+}
+
 /// Games in step; their rows are written into buffers of the caller.
 #[pyclass(module = "happycity_engine")]
 struct Games {
     config: Config,
-    games: Vec<(EnginePosition, Vec<u8>)>,
+    games: Vec<Game>,
     rows: PyBuffer<f32>,
     masks: PyBuffer<u8>,
     seats: PyBuffer<u8>,
@@ -238,7 +234,7 @@ fn fill<T: Element>(py: Python<'_>, buffer: &PyBuffer<T>, row: usize, values: &[
 
 impl Games {
     fn write(&self, py: Python<'_>, row: usize) -> PyResult<()> {
-        let position = &self.games[row].0;
+        let position = &self.games[row].position;
         let (mut observation, mut mask) = (vec![0.0; row_size(self.config.players())], [0; MOVE_COUNT]);
         position.observe(position.seat.into(), &mut observation);
         position.mask(&mut mask);
@@ -247,8 +243,17 @@ impl Games {
         fill(py, &self.seats, row, &[position.seat])
     }
 
-    fn checked(&self, row: usize) -> PyResult<usize> {
-        (row < self.games.len()).then_some(row).ok_or_else(|| PyValueError::new_err("there is no such row"))
+    fn game(&self, row: usize) -> PyResult<&Game> {
+        self.games.get(row).ok_or_else(|| PyValueError::new_err("there is no such row"))
+    }
+
+    /// Writes the rows of games that go on, and returns the others.
+    fn written(&self, py: Python<'_>, rows: Vec<usize>) -> PyResult<Vec<usize>> {
+        rows.iter().try_for_each(|&row| self.game(row).map(drop))?;
+        let (ended, going): (Vec<_>, Vec<_>) =
+            rows.into_iter().partition(|&row| self.games[row].position.move_count() == 0);
+        going.iter().try_for_each(|&row| self.write(py, row))?;
+        Ok(ended)
     }
 }
 
@@ -260,37 +265,37 @@ impl Games {
     }
 
     fn deal(&mut self, py: Python<'_>, row: usize, seed: u64) -> PyResult<()> {
-        if row == self.games.len() {
-            self.games.push((EnginePosition::deal(self.config, seed), Vec::new()));
-        } else {
-            let row = self.checked(row)?;
-            self.games[row] = (EnginePosition::deal(self.config, seed), Vec::new());
-        }
+        let position = EnginePosition::deal(self.config, seed);
+        self.games.get(..row).ok_or_else(|| PyValueError::new_err("there is no such row"))?;
+        let end = self.games.len().min(row + 1);
+        self.games.splice(row.min(end)..end, [Game { position, seed, played: Vec::new(), random: None }]);
         self.write(py, row)
     }
 
     fn play(&mut self, py: Python<'_>, actions: Vec<usize>, rows: Vec<usize>) -> PyResult<Vec<usize>> {
-        let mut ended = Vec::new();
-        for (&action, &row) in actions.iter().zip(&rows) {
-            let row = self.checked(row)?;
-            let (position, played) = &mut self.games[row];
-            position.apply(move_of(action)?).map_err(refused)?;
-            played.push(action as u8);
-            if position.outcome().is_some() {
-                ended.push(row);
-            } else {
-                self.write(py, row)?;
-            }
+        let moves = actions.into_iter().map(move_of).collect::<PyResult<Vec<_>>>()?;
+        let legal = |(&chosen, &row)| self.games.get(row).map_or(false, |game: &Game| game.position.is_legal(chosen));
+        if !moves.iter().zip(&rows).all(legal) {
+            return Err(refused(Error::IllegalMove));
         }
-        Ok(ended)
+        moves.iter().zip(&rows).try_for_each(|(&chosen, &row)| self.games[row].play(chosen))?;
+        self.written(py, rows)
+    }
+
+    fn play_randomly(&mut self, py: Python<'_>, rows: Vec<usize>, seats: Vec<u8>) -> PyResult<Vec<usize>> {
+        for (&row, seats) in rows.iter().zip(seats) {
+            self.game(row)?;
+            self.games[row].play_randomly(seats)?;
+        }
+        self.written(py, rows)
     }
 
     fn actions<'py>(&self, py: Python<'py>, row: usize) -> PyResult<Bound<'py, PyBytes>> {
-        Ok(PyBytes::new(py, &self.games[self.checked(row)?].1))
+        Ok(PyBytes::new(py, &self.game(row)?.played))
     }
 
     fn position(&self, row: usize) -> PyResult<Position> {
-        Ok(Position { engine: self.games[self.checked(row)?].0 })
+        Ok(Position { engine: self.game(row)?.position })
     }
 }
 

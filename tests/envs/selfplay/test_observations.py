@@ -50,6 +50,7 @@ def test_a_row_begins_with_a_row_of_the_layout_before() -> None:
     assert len(places) == len(new) - 8  # a plane and a size for each number of players
 
 
+@pytest.mark.level(1)
 @given(positions())
 def test_the_table_is_in_the_observation(game: Game) -> None:
     view = game.view()
@@ -71,6 +72,7 @@ def test_the_table_is_in_the_observation(game: Game) -> None:
         assert (table["discarded"] * 2).tolist() == [game.discarded.count(card) for card in BUILDINGS]
 
 
+@pytest.mark.level(1)
 @given(positions())
 def test_each_city_is_in_the_observation_the_own_one_first(game: Game) -> None:
     view, cities = game.view(), game.cities
