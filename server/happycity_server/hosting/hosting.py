@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 import structlog
+from structlog.contextvars import bound_contextvars
 
 from happycity.hosting.v1beta1 import hosting_service_pb2 as pb
 from happycity_runtime.event_loop import end_tasks
@@ -105,7 +106,8 @@ class Hosting:
         bot, place = submission.bot.name, self.submissions.place(submission)
         command = self.sandbox.command(submission.bot, place, "trial")
         try:
-            result = await run_trial(self.settings, bot, command)
+            with bound_contextvars(trial=bot):  # else the log would seem to say who is connected here
+                result = await run_trial(self.settings, bot, command)
             if self.is_pinned(bot):
                 raise TrialError(PINNED)
         except TrialError as error:

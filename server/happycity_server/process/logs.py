@@ -63,6 +63,7 @@ def configure(log_format: LogFormat, **fields: object) -> QueuedOutput:
 
     structlog.configure(
         processors=[
+            structlog.contextvars.merge_contextvars,
             *([add_fields] if fields else []),
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),

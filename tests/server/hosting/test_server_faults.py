@@ -10,6 +10,9 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+import structlog
+from structlog.contextvars import merge_contextvars
+from structlog.testing import capture_logs
 from tests.server.harness import settings
 from tests.server.hosting.conftest import why_not
 from tests.waiting import LIMIT
@@ -172,3 +175,16 @@ def test_a_server_without_bubblewrap_does_not_start(tmp_path: Path, monkeypatch:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(ConfigError, match="there is no program 'bwrap' on this machine"):
         Sandbox(BWRAP, tmp_path, memory=MEMORY_BYTES)
+
+
+async def test_lines_of_a_trial_name_its_bot(tmp_path: Path) -> None:
+    """It has an arena of its own, where bots have names that others have at the server."""
+
+    def connects() -> str:
+        structlog.get_logger().info("bot_connected", bot="random")
+        raise WRONG_BOT
+
+    with capture_logs([merge_contextvars]) as lines:
+        await tried(tmp_path, connects, lambda: None)
+    assert [line.get("trial") for line in lines if line["event"] == "bot_connected"] == ["alice"]
+    assert not any("trial" in line for line in lines if line["event"] != "bot_connected")
