@@ -5,8 +5,8 @@ the compiled code. Times of decisions are CPU microseconds, which a busy machine
 
 With `--against CHECKOUT`, CPU time of whole tournaments against another checkout, pure and, where both have
 `build/compiled`, compiled, in pairs by turns, with the 95% interval of the median ratio: the main job, which
-is `make run`; light bots; and what the server and the command take for a decision that has a message of its
-own, start left out, as of remote bots with one game each.
+is `make run`; light bots; planner and rollout by themselves; and what the server and the command take for a
+decision that has a message of its own, start left out, as of remote bots with one game each.
 
 With `--core GAMES`, CPU time of a decision without streams: lobby, matches and four light bots run in one
 process, and messages pass between them as bytes. Few games at once fit into the processor's caches, many
@@ -163,7 +163,17 @@ def single_decisions(tree: Path, path: str, rounds: int) -> float:
     return seconds / (whole.decisions - short.decisions) * 1e6
 
 
+def choices(bot: str, tree: Path, path: str, rounds: int) -> float:
+    """Return the CPU microseconds of a bot's decision by itself, by the `thinking` of that checkout."""
+    code = f"from tools.benchmarks.speed import *; print(thinking({bot}, Mode.FAMILY))"
+    command = [str(tree / ".venv/bin/python"), "-c", code]
+    environment = {**os.environ, "PYTHONPATH": path}
+    return float(subprocess.check_output(command, cwd=tree, env=environment, text=True))
+
+
 JOBS: dict[str, Callable[[Path, str, int], float]] = {
+    "planner, family, CPU us a decision": partial(choices, "PlannerBot"),
+    "rollout, family, CPU us a decision": partial(choices, "RolloutBot"),
     "main job, CPU s": main_job,
     "light bots, CPU s": light_bots,
     "server, a decision a message, CPU us": single_decisions,
