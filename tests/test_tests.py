@@ -13,8 +13,6 @@ CLOCKS: Final = frozenset({"monotonic", "perf_counter", "time"})
 ALLOWED: Final = {
     "check/test_faults.py": "a silent bot is given up after a time, which no event shortens",
     "commands/bots/failing.py": "a bot that misbehaves on purpose",
-    "commands/test_season.py": "an hour, of which each wait has its own limit",
-    "commands/test_trouble.py": "it measures what visitors wait, and bounds nothing by it",
     "server/api/test_public.py": "the ladder of its server tells nothing yet",
     "server/harness.py": "the clock of a server passes a sweep at a time, as the server's own loop does",
     "server/hosting/probes.py": "a bot that misbehaves on purpose",
@@ -75,7 +73,7 @@ def offences_of_call(call: ast.Call) -> Iterator[str]:
     if OWN_LIMITS.get(name, "timeout") not in given and name in OWN_LIMITS:
         yield f"{name}: its own limit is some seconds; give it tests.waiting.LIMIT"
     if name in ("asyncio.timeout", "pytest.mark.timeout") or function == "settimeout":
-        limits += call.args[:1]
+        limits += [limit for limit in call.args[:1] if ast.unparse(limit) != "0"]  # none at all
     elif name == "asyncio.wait_for":
         limits += call.args[1:2]
     if not all(map(is_limit, limits)):
@@ -121,6 +119,7 @@ def offences(source: str) -> list[str]:
         ("agent.call('wait_for_turn', timeout=0)", 0),
         ("asyncio.timeout(2 * LIMIT)", 1),
         ("pytest.mark.timeout(600)", 1),
+        ("pytest.mark.timeout(0)", 0),
         ("asyncio.wait_for(end, 3)", 1),
         ("connection.settimeout(1)", 1),
         ("httpx.AsyncClient(base_url=url)", 1),

@@ -48,8 +48,9 @@ class Firefox:
         """Call a method of the protocol; return its result."""
         number = next(self._ids)
         await self._socket.send(json.dumps({"id": number, "method": method, "params": parameters}))
-        while (message := await self._message()).get("id") != number:
-            pass
+        message: Any = {}
+        while message.get("id") != number:
+            message = await self._message()
         assert message["type"] == "success", message
         return message["result"]
 
@@ -117,7 +118,7 @@ async def running_firefox(profile: Path) -> AsyncIterator[Firefox]:
                 line = await process.stderr.readline()
                 assert line, "Firefox has ended"
                 found = re.search(r"BiDi listening on (ws\S+)", line.decode())
-        async with websockets.connect(f"{found[1]}/session", max_size=None) as socket:
+        async with websockets.connect(f"{found[1]}/session", max_size=None, open_timeout=LIMIT) as socket:
             firefox = Firefox(socket)
             await firefox.call("session.new", capabilities={})
             await firefox.call("session.subscribe", events=["log.entryAdded", "browsingContext.load"])

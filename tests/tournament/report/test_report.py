@@ -248,7 +248,7 @@ def test_a_run_says_which_bots_shared_a_process(tmp_path: Path, run: Run) -> Non
             BotEntry(name=name, builtin="random") if number < builtin else BotEntry(name=name, join=True)
             for number, name in enumerate(BOTS_OF_RUN)
         ]
-        replace(made, lineup=Lineup(bots=tuple(entries), processes=processes)).save()
+        made.model_copy(update={"lineup": Lineup(bots=tuple(entries), processes=processes)}).save()
         shown = report(run, made.folder, tmp_path / "report.html").texts.get("times", "")
         assert ("shared" in shown) is bool(text)
         assert text in shown
