@@ -196,7 +196,7 @@ async def test_pictures_have_the_cards_as_they_are(browser: Browser) -> None:
         left, top = number % ARTS_A_ROW * ART_SIZE[0], number // ARTS_A_ROW * ART_SIZE[1]
         box = (left, top, left + ART_SIZE[0], top + ART_SIZE[1])
         difference = ImageChops.difference(drawn.crop(box), kept.crop(box))
-        assert sum(ImageStat.Stat(difference).mean) < 6, f"{card.id}: python -m tools card-art draws it"
+        assert sum(ImageStat.Stat(difference).mean) < 15, f"{card.id}: python -m tools card-art draws it"
 
 
 async def test_pictures_count_as_costly_calls(folder: Path) -> None:
