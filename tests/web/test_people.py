@@ -99,6 +99,9 @@ async def test_whole_game_with_one_who_leaves_and_comes_back(people: list[Page],
     assert choosers.keys() <= {*own}
     assert record["endings"] == ["finished"] * 4
     await expect(anna.get_by_role("button", name="Share a link")).to_have_count(0)  # others may not see it
+    for page in people:  # of Béa, the bot's moves are not judged
+        await page.get_by_role("link", name="Your costliest moves").click()
+        await expect(page.locator("#analysis .expectation polyline")).to_have_count(4)
 
 
 async def test_double_click_decides_once(people: list[Page]) -> None:

@@ -41,6 +41,8 @@ from happycity_web.picture import ART_FILE, ART_SIZE, ARTS_A_ROW, SIZE, game_pic
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
+LOSS = 25
+"""What compressing takes of a picture is at most 15, summed over the colours; two cards differ by 100."""
 ATOM = {"": "http://www.w3.org/2005/Atom"}
 TITLE = 'Cup <b>1</b> & "friends" ]]>'
 
@@ -196,7 +198,7 @@ async def test_pictures_have_the_cards_as_they_are(browser: Browser) -> None:
         left, top = number % ARTS_A_ROW * ART_SIZE[0], number // ARTS_A_ROW * ART_SIZE[1]
         box = (left, top, left + ART_SIZE[0], top + ART_SIZE[1])
         difference = ImageChops.difference(drawn.crop(box), kept.crop(box))
-        assert sum(ImageStat.Stat(difference).mean) < 6, f"{card.id}: python -m tools card-art draws it"
+        assert sum(ImageStat.Stat(difference).mean) < LOSS, f"{card.id}: python -m tools card-art draws it"
 
 
 async def test_pictures_count_as_costly_calls(folder: Path) -> None:

@@ -32,6 +32,8 @@ TOURNAMENTS = (
     ("--title", "Expert duels", "--seats", "2", "--rounds", "20", "--seed", "7", "--mode", "expert"),
 )
 FIRST_MATCH = "/matches/1"
+PATIENCE = 300_000
+"""Milliseconds for which a page is waited for, as on a machine with other things to do."""
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 _DESKTOP, _PHONE = (1280, 800), (375, 667)
 _WIDEST = 1200  # pixels
@@ -99,6 +101,7 @@ def main() -> None:
                 reduced_motion="reduce",
             )
             page = context.new_page()
+            page.set_default_timeout(PATIENCE)
             page.goto(picture.path)
             picture.act(page)
             path = FOLDER / f"{picture.name}.webp"
