@@ -59,7 +59,7 @@ class LuckAdjusted(Source):
         for found, record in in_processes(
             adjust, games, processes=_PROCESSES if self._taken_off else 1, chunk=_CHUNK, alone=_ALONE
         ):
-            self.adjusted += 1
+            self.adjusted += self._taken_off
             yield self._sound(found), record if with_records else None
 
     def newest_games(self, *, bot: str | None = None) -> Iterator[FinishedGame]:

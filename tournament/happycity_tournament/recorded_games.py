@@ -18,10 +18,8 @@ from happycity.records.replay import (
     clock_of,
     config_of,
     deal_of,
-    is_deal_of,
     metrics_of,
     movers_of,
-    moves_in,
     positions_of,
     results_of,
 )
@@ -50,9 +48,7 @@ def game_of_record(line: str, *, number: int) -> FinishedGame:
     Raises:
         RecordError: the line is not a record, is malformed, or doesn't name the bots.
     """
-    record = read_record(line)
-    movers_of(record)
-    return game_of_json(record, number=number)
+    return game_of_json(read_record(line), number=number)
 
 
 def replayed_game(record: Json, *, number: int) -> FinishedGame:
@@ -70,16 +66,15 @@ def replayed_game(record: Json, *, number: int) -> FinishedGame:
 
 def checked_positions(record: Json, game: FinishedGame) -> Iterator[Game]:
     """Yield the positions of a game's record as `positions_of` does; errors are those of `replayed_game`."""
-    deal = Deal.shuffle(game.config, seed=game.deal_seed)
-    if not is_deal_of(record, deal):
-        deal_of(record)
+    deal = deal_of(record)
+    if deal != Deal.shuffle(game.config, seed=game.deal_seed):
         raise ReplayError("the cards are not those of the deal's seed")
     yield from positions_of(record, checked=deal)
     check_whole(record)
 
 
 def game_of_json(record: Json, *, number: int) -> FinishedGame:
-    """Read a game from its record, as `game_of_record` does, without a look at its moves."""
+    """Read a game from its record, as `game_of_record` does."""
     config, seats = config_of(record), results_of(record)
     bots, deal = record.get("bots"), record.get("deal")
     if bots is None:
@@ -98,7 +93,7 @@ def game_of_json(record: Json, *, number: int) -> FinishedGame:
         bots=tuple(map(check_printable, bots)),
         seats=seats,
         recorded_luck=luck_in(record),
-        decisions=len(moves_in(record)),
+        decisions=len(movers_of(record)),
     )
 
 

@@ -43,7 +43,8 @@ def dataset(
     check_installed("dataset")
     from happycity_envs.dataset import episodes, write_minari, write_parquet
     from happycity_envs.selfplay import Reward
-    from happycity_tournament.cli.addresses import open_sources, reading_games, refuse_overwriting
+    from happycity_tournament.cli.addresses import open_sources, refuse_overwriting
+    from happycity_tournament.cli.tables import reading_games
 
     if file_format == "minari" and (out.exists() or not re.fullmatch(r"[-\w]+-v\d+", out.name)):
         raise ConfigError(f"--out: {out}: Minari takes a new folder that is named like planner-v0")

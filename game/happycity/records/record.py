@@ -63,7 +63,7 @@ class Recorder:
         record: Json = {
             "format": FORMAT,
             "config": config_json(self._deal.config),
-            "deal": deal_json(self._deal, game.reshuffles),
+            "deal": _deal_json(self._deal, game.reshuffles),
             "moves": lines,
             **({} if game.outcome is None else {"outcome": outcome_json(game.outcome)}),
             "endings": [ending.value for ending in endings or [Ending.FINISHED] * self._deal.config.players],
@@ -173,8 +173,7 @@ def config_json(config: Config) -> Json:
     return {"players": config.players, "mode": config.mode.value, "scoring": config.scoring.value}
 
 
-def deal_json(deal: Deal, reshuffles: Iterable[tuple[int, tuple[Card, ...]]]) -> Json:
-    """Return a deal, and the decks rebuilt in its game, in the form of a record's `deal`."""
+def _deal_json(deal: Deal, reshuffles: Iterable[tuple[int, tuple[Card, ...]]]) -> Json:
     return {
         "seed": deal.seed,
         "decks": [_ids(deck) for deck in deal.decks],

@@ -9,12 +9,11 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import fields
-from functools import cache
 from typing import Any, TypeVar
 
 from happycity.errors import ConfigError, DealError, HappyCityError, RecordError, ReplayError
 from happycity.match import Ending, Incident, IncidentKind, SeatResult, one_line, seat_results
-from happycity.records.record import FORMAT, Json, deal_json, outcome_json, reshuffles_json, trace
+from happycity.records.record import FORMAT, Json, outcome_json, reshuffles_json, trace
 from happycity.rules.cards import CARDS_BY_ID, Card, Mode
 from happycity.rules.deals import Config, Deal, Scoring
 from happycity.rules.game import Game
@@ -75,7 +74,7 @@ def positions_of(record: Json, *, checked: Deal | None = None) -> Iterator[Game]
         game = Game(checked or deal_of(record))
     except HappyCityError as error:
         raise RecordError(str(error)) from None
-    for number, line in enumerate(moves_in(record), start=1):
+    for number, line in enumerate(_get(record, "moves", list), start=1):
         yield game
         _replay_move(game, line, number)
     if game.outcome is None:
@@ -116,7 +115,7 @@ def clock_of(record: Json) -> tuple[list[int], list[int]]:
     if "clock" not in record:
         return [], []
     clock = _get(record, "clock", dict)
-    lengths = {"think_us": len(moves_in(record)), "round_trip_us": config_of(record).players}
+    lengths = {"think_us": len(_get(record, "moves", list)), "round_trip_us": config_of(record).players}
     for key, expected in lengths.items():
         times = _get(clock, key, list, "clock")
         if len(times) != expected:
@@ -129,15 +128,9 @@ def clock_of(record: Json) -> tuple[list[int], list[int]]:
     return clock["think_us"], clock["round_trip_us"]
 
 
-def moves_in(record: Json) -> list[Any]:
-    """Return the moves of a record, which may be malformed."""
-    moves: list[Any] = _get(record, "moves", list)
-    return moves
-
-
 def movers_of(record: Json) -> list[int]:
     """Return the seat of each move of a record."""
-    players, moves = config_of(record).players, moves_in(record)
+    players, moves = config_of(record).players, _get(record, "moves", list)
     with suppress(AttributeError, TypeError, ValueError):
         seats = [move.get("seat") for move in moves]
         if set(map(type, seats)) == {int} and 0 <= min(seats) <= max(seats) < players:
@@ -154,7 +147,7 @@ def movers_of(record: Json) -> list[int]:
 def choosers_of(record: Json) -> dict[int, str]:
     """Return by decision, from 1, what chose in the place of the seat's player; most records have none."""
     choosers = {}
-    for number, move in enumerate(moves_in(record), start=1):
+    for number, move in enumerate(_get(record, "moves", list), start=1):
         if isinstance(move, dict) and "by" in move:
             name = choosers[number] = move["by"]
             if not isinstance(name, str) or not name or name != one_line(name)[:_LONGEST_NAME]:
@@ -190,7 +183,7 @@ def incidents_of(record: Json) -> list[Incident]:
 
 def _entries(record: Json, key: str, *, first: int) -> Iterator[tuple[int, Json]]:
     """Yield the entries of a list of a record, none if it has no such list, each with its decision."""
-    last = len(moves_in(record)) if key in record else 0
+    last = len(_get(record, "moves", list)) if key in record else 0
     for entry in _get(record, key, list) if key in record else ():
         if not isinstance(entry, dict):
             raise RecordError(f"{key}: not a JSON object")
@@ -218,25 +211,17 @@ def deal_of(record: Json) -> Deal:
         raise RecordError(f"deal: {error}") from None
 
 
-def is_deal_of(record: Json, deal: Deal) -> bool:
-    """Return whether a record has the cards of a deal."""
-    cards, found = deal_json(deal, ()), record["deal"]
-    return all(found.get(key) == cards[key] for key in ("decks", "specials", "box"))
-
-
 def config_of(record: Json) -> Config:
     """Return the kind of game of a record."""
     config = _get(record, "config", dict)
-    values = _get(config, "players", int), _get(config, "mode", str), _get(config, "scoring", str)
     try:
-        return _config(*values)
+        return Config(
+            players=_get(config, "players", int),
+            mode=Mode(_get(config, "mode", str)),
+            scoring=Scoring(_get(config, "scoring", str)),
+        )
     except (ConfigError, ValueError) as error:
         raise RecordError(f"config: {error}") from None
-
-
-@cache  # each game asks some times; what is refused is not kept
-def _config(players: int, mode: str, scoring: str) -> Config:
-    return Config(players=players, mode=Mode(mode), scoring=Scoring(scoring))
 
 
 def results_of(record: Json) -> tuple[SeatResult, ...]:

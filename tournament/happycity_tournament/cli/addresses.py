@@ -21,11 +21,8 @@ from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from rich.console import Console
-
 from happycity.errors import ConfigError, suggestion
 from happycity.match import one_line
-from happycity_runtime.commands import is_quiet
 from happycity_runtime.environment import SERVER_VARIABLE
 from happycity_runtime.transport import Access, is_unix
 from happycity_tournament.client.connection import call_server
@@ -158,24 +155,6 @@ def refuse_overwriting(source: Source, out: Path) -> None:
     """Refuse to overwrite a source."""
     if out.exists() and any(file.samefile(out) for file in source.files):
         raise ConfigError(f"--out: {out} is the source itself")
-
-
-@contextmanager
-def reading_games(*sources: Source) -> Iterator[None]:
-    """Show on a terminal that games are read, which may take minutes, and of how many luck was computed."""
-    with Console(stderr=True, quiet=is_quiet()).status(_Reading(sources)):
-        yield
-
-
-class _Reading:
-    """What a terminal shows of some sources while they are read."""
-
-    def __init__(self, sources: Sequence[Source]) -> None:
-        self._sources = sources
-
-    def __rich__(self) -> str:
-        adjusted = sum(source.adjusted for source in self._sources)
-        return f"reading games{f', luck of {adjusted:,} computed' if adjusted else ''}; Ctrl-C stops it"
 
 
 def find_game(source: str | None, game: str | None) -> tuple[FinishedGame, str]:

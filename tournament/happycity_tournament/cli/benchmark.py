@@ -57,8 +57,8 @@ def run(
     the folder, with the games in games.jsonl.gz. After Ctrl-C or a crash, the same command continues.
     """
     from happycity.errors import ConfigError
-    from happycity_tournament.cli.addresses import reading_games
     from happycity_tournament.cli.prove import PROCESSES
+    from happycity_tournament.cli.tables import reading_games
     from happycity_tournament.lineup import bot_entry
     from happycity_tournament.proof.benchmark import BENCHMARK_FILE, protocol_named, write_benchmark
 
@@ -100,8 +100,8 @@ def verify(
     All games are replayed by the rules, and all numbers follow from them but the costs. The exit status is 1
     if something was changed.
     """
-    from happycity_tournament.cli.addresses import reading_games
     from happycity_tournament.cli.prove import PROCESSES
+    from happycity_tournament.cli.tables import reading_games
     from happycity_tournament.proof.benchmark import verify_benchmark
 
     with reading_games():

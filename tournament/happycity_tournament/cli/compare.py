@@ -53,9 +53,9 @@ def compare(
     """
     from rich.console import Console
 
-    from happycity_tournament.cli.addresses import open_sources, reading_games
+    from happycity_tournament.cli.addresses import open_sources
     from happycity_tournament.cli.json import write_json
-    from happycity_tournament.cli.tables import print_lines
+    from happycity_tournament.cli.tables import print_lines, reading_games
     from happycity_tournament.ratings.comparison import PairedGames
     from happycity_tournament.standings.counted import CountingRules, Uncounted
     from happycity_tournament.standings.rated_games import luck_notes

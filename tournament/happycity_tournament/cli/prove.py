@@ -70,7 +70,8 @@ def publish(
     organisers of a ladder on the same server did to its bots.
     """
     from happycity.errors import ConfigError
-    from happycity_tournament.cli.addresses import open_sources, reading_games, with_tournament
+    from happycity_tournament.cli.addresses import open_sources, with_tournament
+    from happycity_tournament.cli.tables import reading_games
     from happycity_tournament.proof.commitment import Commitment
     from happycity_tournament.proof.tournament_proof import publish as publish_games
 
@@ -171,7 +172,7 @@ def verify(
     started, and in the sandbox the hosted bots whose files are there, choose their moves again in N games
     drawn by chance.
     """
-    from happycity_tournament.cli.addresses import reading_games
+    from happycity_tournament.cli.tables import reading_games
     from happycity_tournament.proof.tournament_proof import verify as verify_games
 
     with reading_games():

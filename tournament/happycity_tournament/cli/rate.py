@@ -58,10 +58,10 @@ def rate(
 
     from happycity.errors import ConfigError
     from happycity.text.words import plural
-    from happycity_tournament.cli.addresses import open_sources, reading_games
+    from happycity_tournament.cli.addresses import open_sources
     from happycity_tournament.cli.console import print_ratings
     from happycity_tournament.cli.json import model_json, ratings_json, write_json
-    from happycity_tournament.cli.tables import print_lines
+    from happycity_tournament.cli.tables import print_lines, reading_games
     from happycity_tournament.config import check_elo
     from happycity_tournament.ratings.checks import check_model
     from happycity_tournament.ratings.estimate import estimate_of

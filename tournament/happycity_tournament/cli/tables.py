@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from google.protobuf.timestamp_pb2 import Timestamp
 from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
+
+from happycity_runtime.commands import is_quiet
+
+if TYPE_CHECKING:
+    from happycity_tournament.storage.sources import Source
 
 UNKNOWN = "-"
 DAY_AND_MINUTE = "%m-%d %H:%M"
@@ -22,6 +28,24 @@ _TEXTS = frozenset(("bot", "owner", "bots", "bots by mean place", "matches", "op
 _TEXTS |= {"commitment", "about"}
 """The headings of columns whose cells may be wrapped."""
 _Entry = TypeVar("_Entry")
+
+
+@contextmanager
+def reading_games(*sources: Source) -> Iterator[None]:
+    """Show on a terminal that games are read, which may take minutes, and of how many luck was computed."""
+    with Console(stderr=True, quiet=is_quiet()).status(_Reading(sources)):
+        yield
+
+
+class _Reading:
+    """What a terminal shows of some sources while they are read."""
+
+    def __init__(self, sources: Sequence[Source]) -> None:
+        self._sources = sources
+
+    def __rich__(self) -> str:
+        adjusted = sum(source.adjusted for source in self._sources)
+        return f"reading games{f', luck of {adjusted:,} computed' if adjusted else ''}; Ctrl-C stops it"
 
 
 def print_lines(console: Console, *lines: str) -> None:

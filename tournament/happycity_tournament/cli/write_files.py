@@ -33,7 +33,8 @@ def export(
 
     A table (csv, jsonl) has a row for each seat of each game.
     """
-    from happycity_tournament.cli.addresses import open_sources, reading_games, refuse_overwriting
+    from happycity_tournament.cli.addresses import open_sources, refuse_overwriting
+    from happycity_tournament.cli.tables import reading_games
     from happycity_tournament.report.export import export_games
 
     with until_output_closes(), open_sources([address]) as (source,):
@@ -56,7 +57,8 @@ def report(
 
     The report is about one tournament, or about all games of a source without tournaments.
     """
-    from happycity_tournament.cli.addresses import find_run, reading_games, refuse_overwriting
+    from happycity_tournament.cli.addresses import find_run, refuse_overwriting
+    from happycity_tournament.cli.tables import reading_games
     from happycity_tournament.report.report import write_report
 
     with until_output_closes(), _one_tournament(address, with_luck=luck_adjusted) as source:

@@ -1,5 +1,7 @@
 """Published tournaments: a folder of games and results, and the check that recomputes all of it."""
 
+# ruff: noqa: PLC0415 - verify does without what reads stores and asks bots
+
 from __future__ import annotations
 
 import json
@@ -9,6 +11,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 
 from google.protobuf.json_format import MessageToJson, Parse, ParseError
 
@@ -23,7 +26,6 @@ from happycity_tournament.hosted.submissions import Submissions
 from happycity_tournament.plain_json import plain_json
 from happycity_tournament.play.progress import TournamentStatus, check_evaluator
 from happycity_tournament.play.snapshot import final_ratings
-from happycity_tournament.proof.choices import HostedCommand, check_choices, check_programs
 from happycity_tournament.proof.commitment import Commitment, canonical
 from happycity_tournament.proof.incidents import unanswered
 from happycity_tournament.proof.publication import (
@@ -44,9 +46,11 @@ from happycity_tournament.proof.publication import (
 from happycity_tournament.recorded_games import RecordedGame
 from happycity_tournament.schedule import game_seeds, schedule_of
 from happycity_tournament.standings.counted import CountingRules, Uncounted
-from happycity_tournament.standings.rated_games import games_with_reasons
-from happycity_tournament.storage.sources import Source
 from happycity_tournament.visibility import Sight, Viewer, sight_of_tournament
+
+if TYPE_CHECKING:
+    from happycity_tournament.proof.choices import HostedCommand
+    from happycity_tournament.storage.sources import Source
 
 RESULT_FILE = "tournament.json"
 _CHUNK = 50  # games that a process replays at once
@@ -71,6 +75,8 @@ def publish(
         ConfigError: it is not finished, or not the tournament of the commitment, or a submission is another.
         VerificationError: its games are not those of its schedule, or contradict the rules.
     """
+    from happycity_tournament.standings.rated_games import games_with_reasons
+
     (stored,) = source.tournaments()
     if sight_of_tournament(Viewer.PUBLIC, stored.state) is not Sight.ALL:
         raise ConfigError(f"{source.name}: it is {stored.state.value}; only a finished one can be published")
@@ -113,6 +119,8 @@ def verify(
     with TemporaryDirectory(prefix="happycity-") as name:
         copies = _copies(folder, commitment.deals.hosted_bots, Path(name))
         if sample:
+            from happycity_tournament.proof.choices import check_programs
+
             played_by, hosted = check_programs(commitment.programs), _commands(copies)
             if not played_by and not hosted:
                 text = "the organiser started no bot of this project, and there are no files of hosted bots"
@@ -142,7 +150,7 @@ def _commands(copies: Submissions) -> dict[str, HostedCommand]:
     if not (found := list(copies)):
         return {}
     # It needs Linux, which publications don't.
-    from happycity_tournament.hosted.sandbox import BWRAP, MEMORY_BYTES, Sandbox  # noqa: PLC0415
+    from happycity_tournament.hosted.sandbox import BWRAP, MEMORY_BYTES, Sandbox
 
     sandbox = Sandbox(BWRAP, copies.folder, memory=MEMORY_BYTES)
     return {one.bot.name: partial(sandbox.command, one.bot, copies.place(one)) for one in found}
@@ -221,6 +229,8 @@ def _ask_again(
     config: TournamentConfig,
     hosted: Mapping[str, HostedCommand],
 ) -> None:
+    from happycity_tournament.proof.choices import check_choices
+
     content = json.loads(line)
     number, table, _ = content["position"]
     record = content["record"]

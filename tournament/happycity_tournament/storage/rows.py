@@ -78,12 +78,13 @@ GAME_COLUMNS = tuple(
     cast(column, String).label(column.name) if isinstance(column.type, JSON) else column for column in games.c
 )
 """The columns of `games` that `games_of` takes, with lists as JSON."""
-_NAMES = tuple(games.c.keys())
-_RESULT_NAMES = (
-    *("id", "tournament_id", "round", "table", "rotation", "deal_seed"),
-    *("bots", "places", "points", "coins", "endings", "reasons"),
+RESULT_COLUMNS = tuple(
+    GAME_COLUMNS[list(games.c.keys()).index(name)]
+    for name in (
+        *("id", "tournament_id", "round", "table", "rotation", "deal_seed"),
+        *("bots", "places", "points", "coins", "endings", "reasons"),
+    )
 )
-RESULT_COLUMNS = tuple(GAME_COLUMNS[_NAMES.index(name)] for name in _RESULT_NAMES)
 """Those of them that `results_of` takes."""
 
 
@@ -134,48 +135,37 @@ def game_of(row: Row[Any]) -> FinishedGame:
     return games_of([row])[0]
 
 
-def games_of(rows: Sequence[Sequence[Any]]) -> list[FinishedGame]:
+def games_of(rows: Sequence[Row[Any]]) -> list[FinishedGame]:
     """Read some games at once; ValueError or TypeError for what no store holds."""
-    columns = dict(zip(_NAMES, zip(*rows, strict=True), strict=False))
-    bots, bot_seeds, *numbers = (_lists(columns[name]) for name in ("bots", "bot_seeds", *_SEAT_COLUMNS))
-    flat = [*chain.from_iterable(map(chain.from_iterable, numbers)), *columns["decisions"]]
+    bots, bot_seeds, *numbers = (
+        _lists(list(map(attrgetter(name), rows))) for name in ("bots", "bot_seeds", *_SEAT_COLUMNS)
+    )
+    flat = [*chain.from_iterable(map(chain.from_iterable, numbers)), *[row.decisions for row in rows]]
     if set(map(type, flat)) != {int} or min(flat) < 0 or max(flat) > _LARGEST:
         raise ValueError("numbers of a game")
-    positions = zip(columns["round"], columns["table"], columns["rotation"], strict=True)
-    kinds = zip(columns["players"], columns["mode"], columns["scoring"], strict=True)
-    moments = zip(columns["created_at"], columns["started_at"], columns["finished_at"], strict=True)
-    found = list[FinishedGame]()
-    for number, (position, kind, times, *of_seats) in enumerate(
-        zip(positions, kinds, moments, *numbers, strict=True)
-    ):
-        names, endings = bots[number], _endings(columns["endings"][number])
-        reasons = _reasons(columns["reasons"][number]) or ("",) * len(endings)
+    found = []
+    for row, names, seeds, *of_seats in zip(rows, bots, bot_seeds, *numbers, strict=True):
+        endings = _endings(row.endings)
+        reasons = _reasons(row.reasons) or ("",) * len(endings)
         by_seat = (names, endings, reasons, *of_seats)
-        if not "".join((*names, *reasons)).encode() or set(map(len, by_seat)) != {kind[0]}:
+        if not "".join((*names, *reasons)).encode() or set(map(len, by_seat)) != {row.players}:
             raise ValueError("bots, numbers and reasons by seat")
-        created_at, started_at, finished_at = map(_moment, times)
-        found.append(
-            FinishedGame(
-                match_id=columns["id"][number],
-                tournament_id=columns["tournament_id"][number],
-                position=None if position[0] is None else position,
-                deal_seed=int(columns["deal_seed"][number]),
-                config=_config(*kind),
-                bots=tuple(names),
-                bot_seeds=tuple(bot_seeds[number]),
-                seats=tuple(map(SeatResult, *of_seats, endings, reasons)),
-                decisions=columns["decisions"][number],
-                created_at=created_at,
-                started_at=started_at,
-                finished_at=finished_at,
-            )
+        game = FinishedGame(
+            match_id=row.id,
+            tournament_id=row.tournament_id,
+            position=None if row.round is None else (row.round, row.table, row.rotation),
+            deal_seed=int(row.deal_seed),
+            config=Config(players=row.players, mode=Mode(row.mode), scoring=Scoring(row.scoring)),
+            bots=tuple(names),
+            bot_seeds=tuple(seeds),
+            seats=tuple(map(SeatResult, *of_seats, endings, reasons)),
+            decisions=row.decisions,
+            created_at=_moment(row.created_at),
+            started_at=_moment(row.started_at),
+            finished_at=_moment(row.finished_at),
         )
+        found.append(game)
     return found
-
-
-@lru_cache(maxsize=100)
-def _config(players: int, mode: str, scoring: str) -> Config:
-    return Config(players=players, mode=Mode(mode), scoring=Scoring(scoring))
 
 
 def _moment(stored: float) -> float | None:

@@ -150,7 +150,8 @@ def publish(
     seeds and salts, the acts of organisers, and the leaderboards. The server may run.
     """
     from happycity_ladder.season_proof import publish_season
-    from happycity_tournament.cli.addresses import reading_games, url_of
+    from happycity_tournament.cli.addresses import url_of
+    from happycity_tournament.cli.tables import reading_games
     from happycity_tournament.storage.store import Store
 
     with Store.existing(url_of(store)) as opened, reading_games():
@@ -170,7 +171,7 @@ def verify(
     The exit status is 1 if something was changed.
     """
     from happycity_ladder.season_proof import verify_season
-    from happycity_tournament.cli.addresses import reading_games
+    from happycity_tournament.cli.tables import reading_games
 
     with reading_games():
         results = verify_season(folder, processes=PROCESSES, noted=noted)
