@@ -56,6 +56,6 @@ def native(name: str) -> Any:
     if engine.__version__ != own:
         raise ConfigError(
             f"happycity-engine {engine.__version__} is installed beside happycity {own}: "
-            f"run pip install happycity-engine=={own}"
+            f"install {own}; in its checkout, make engine builds it"
         )
     return getattr(engine, name)

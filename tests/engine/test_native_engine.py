@@ -157,7 +157,7 @@ def test_engine_of_another_version(engine: ModuleType, monkeypatch: pytest.Monke
             use()
         assert str(refused.value) == (
             f"happycity-engine 0.0.9 is installed beside happycity {own['version']}: "
-            f"run pip install happycity-engine=={own['version']}"
+            f"install {own['version']}; in its checkout, make engine builds it"
         )
 
 

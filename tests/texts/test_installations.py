@@ -43,7 +43,7 @@ COMMAND = re.compile(
 """A command that takes packages from an index, with what it is to install."""
 OWN = re.compile(
     r"""(?: (?<![-\w./:@+])  # no part of a path, of an address or of another name
-        (?: happycity (?![-\w./:]|\[\w+\]\s@\s) | github\.com/happycity-arena/ )
+        (?: happycity (?: -engine )? (?![-\w./:]|\[\w+\]\s@\s) | github\.com/happycity-arena/ )
       | artifact=io\.github\.happycity-arena: )
     """,
     re.VERBOSE,

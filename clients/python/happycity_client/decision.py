@@ -116,7 +116,7 @@ class Decision:
         if self._worlds is None:
             worlds: type[Worlds] | None = native("Worlds")
             if worlds is None:
-                raise ImportError("the native engine is not installed: run pip install 'happycity[engine]'")
+                raise ImportError("the native engine is not installed; in a checkout, make engine builds it")
             self._worlds = worlds(self.message.view.SerializeToString())
         return self._worlds.sample(seed=seed)
 

@@ -21,7 +21,7 @@ from happycity_tournament.config import TournamentState
 from happycity_tournament.games import BotProfile, FinishedGame
 from happycity_tournament.storage.errors import StoreError
 from happycity_tournament.storage.packing import unpack
-from happycity_tournament.storage.schema import metadata
+from happycity_tournament.storage.schema import SCHEMA_VERSION, metadata
 from happycity_tournament.storage.store import Store
 from happycity_tournament.storage.stored import Problems, Progress, StoredTournament
 
@@ -381,7 +381,8 @@ def test_another_schema_is_refused(url: str) -> None:
     with Store.create(url) as store:
         change(store, "UPDATE meta SET value = '9'")
     for method in (Store.create, Store.existing):
-        with pytest.raises(StoreError, match="has schema version 9, this program knows version 4"):
+        text = f"has schema version 9, this program knows version {SCHEMA_VERSION}"
+        with pytest.raises(StoreError, match=text):
             method(url)
 
 
