@@ -60,6 +60,9 @@ func (s *session) ended(err error, welcomed bool) *Error {
 			e.isRetryable, e.retryDelay = true, detail.GetRetryDelay().AsDuration()
 		}
 	}
+	if status.Code(err) == codes.Canceled && e.Reason == "" { // by a server that closes
+		e.isRetryable = true
+	}
 	return e
 }
 

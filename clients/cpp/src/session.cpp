@@ -198,9 +198,6 @@ class Session final : private grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::By
   /// Finds out what the status of the stream means.
   void explain(const grpc::Status& status) {
     std::string text = one_line(status.error_message());
-    const bool is_lost =
-        status.error_code() == grpc::StatusCode::UNAVAILABLE || text.starts_with("Received RST_STREAM");
-    end_.retry_after = is_lost ? std::optional(milliseconds(0)) : std::nullopt;
     error_details::Status details;
     error_details::ErrorInfo info;
     error_details::RetryInfo retry;
@@ -211,6 +208,13 @@ class Session final : private grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::By
       } else if (detail.type_url().ends_with("/google.rpc.RetryInfo") && retry.ParseFromString(detail.value())) {
         end_.retry_after = milliseconds(TimeUtil::DurationToMilliseconds(retry.retry_delay()));
       }
+    }
+    const bool is_lost = status.error_code() == grpc::StatusCode::UNAVAILABLE ||
+                         // by a server that closes
+                         (status.error_code() == grpc::StatusCode::CANCELLED && info.reason().empty()) ||
+                         text.starts_with("Received RST_STREAM");
+    if (is_lost && !end_.retry_after.has_value()) {
+      end_.retry_after = milliseconds(0);
     }
     if (is_lost && info.reason().empty() && !end_.welcome.has_value()) {
       text = setup_.server + " can't be reached: " + text + "; `happycity status " + setup_.url + "` says why";

@@ -41,11 +41,16 @@ impl Error {
             let text = format!("{server} can't be reached: {}; `happycity status {url}` says why", cause(status));
             return Self { retry_after: Some(Duration::ZERO), ..Self::new(text) };
         }
+        let reason = status.get_details_error_info().map_or_else(String::new, |info| info.reason);
+        let is_closed = match status.code() {
+            Code::Unavailable => true,
+            Code::Cancelled => reason.is_empty(), // by a server that closes
+            _ => false,
+        };
         let retry_after = match status.get_details_retry_info() {
             Some(info) => Some(info.retry_delay.unwrap_or_default()),
-            None => (is_lost || status.code() == Code::Unavailable).then_some(Duration::ZERO),
+            None => (is_lost || is_closed).then_some(Duration::ZERO),
         };
-        let reason = status.get_details_error_info().map_or_else(String::new, |info| info.reason);
         let action = if is_welcomed { "ended the session" } else { "refused the bot" };
         let text = if is_lost { cause(status) } else { message };
         Self { reason, retry_after, ..Self::new(format!("{server} {action}: {text}")) }

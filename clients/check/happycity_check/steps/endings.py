@@ -133,7 +133,7 @@ async def _refused(bot: TrialBot) -> str:
     needs=("first-decision",),
 )
 async def _ended(bot: TrialBot) -> str:
-    """A bot whose stream ended without a RetryInfo, and not with UNAVAILABLE, stays away."""
+    """A bot whose stream ended with another status, and without a RetryInfo, stays away."""
     cases: Statuses = {
         "REPLACED": (grpc.StatusCode.ABORTED, StatusDetails(reason="REPLACED")),
         "REVOKED": (grpc.StatusCode.PERMISSION_DENIED, StatusDetails(reason="REVOKED")),
@@ -141,6 +141,7 @@ async def _ended(bot: TrialBot) -> str:
     }
     if bot.options.sdk:
         cases["details that can't be read"] = grpc.StatusCode.FAILED_PRECONDITION, b"\xff not a status"
+        cases["CANCELLED for a reason"] = grpc.StatusCode.CANCELLED, StatusDetails(reason="REPLACED")
 
     async def ends(code: grpc.StatusCode, details: StatusDetails | bytes) -> None:
         async with bot.another() as other:

@@ -138,25 +138,27 @@ async def _welcome_all(bot: TrialBot, matches: list[ScriptedMatch]) -> None:
 
 
 @step(
-    "look for the code UNAVAILABLE, or a google.rpc.RetryInfo in grpc-status-details-bin, and wait its delay",
+    "look for UNAVAILABLE, CANCELLED without a reason, and a google.rpc.RetryInfo, whose delay it must wait",
     needs=("reconnect",),
 )
 async def _retried(bot: TrialBot) -> str:
-    """A stream that ended with UNAVAILABLE, or with a RetryInfo, is opened again after its delay."""
+    """A stream that ended with UNAVAILABLE, CANCELLED or a RetryInfo is opened again after its delay."""
     _, matches = await bot.begin(1)
     ends: list[tuple[grpc.StatusCode, StatusDetails | bytes]] = [
         (grpc.StatusCode.UNAVAILABLE, b""),
         (grpc.StatusCode.UNAVAILABLE, StatusDetails(reason="STORE_UNAVAILABLE")),
+        (grpc.StatusCode.CANCELLED, b""),
         (grpc.StatusCode.ABORTED, StatusDetails(reason="STALLED", retry_seconds=0.1)),
         (grpc.StatusCode.RESOURCE_EXHAUSTED, StatusDetails(retry_seconds=_RETRY_SECONDS)),
     ]
     if bot.options.sdk:
         ends.insert(0, (grpc.StatusCode.UNAVAILABLE, b"\xff not a status"))
     for code, details in ends:
-        bot.end_stream(code, details)
-        began = perf_counter()
-        await bot.await_return()
-        waited = perf_counter() - began
+        for _ in range(2):  # in the middle of a game, and then in the place of a welcome
+            bot.end_stream(code, details)
+            began = perf_counter()
+            await bot.await_return()
+            waited = perf_counter() - began
         await play_on(await bot.welcome_again(matches), matches)
     await end(await bot.conversation(), matches)
     demand(waited >= _RETRY_SECONDS, f"it connected again after {waited:.2f} s, and not {_RETRY_SECONDS} s")

@@ -74,12 +74,8 @@ record Server(
     }
     Status status = Status.fromThrowable(error);
     String said = String.valueOf(status.getDescription());
-    boolean lost =
-        status.getCode() == Status.Code.UNAVAILABLE
-            || status.getCause() != null
-            || said.contains("HTTP/2 error code");
     String reason = "";
-    Long retryMillis = lost ? 0L : null;
+    Long retryMillis = null;
     try {
       for (Any detail : StatusProto.fromThrowable(error).getDetailsList()) {
         if (detail.is(ErrorInfo.class)) {
@@ -90,6 +86,14 @@ record Server(
       }
     } catch (IllegalArgumentException | InvalidProtocolBufferException e) {
       // damaged details; the code and the text say enough
+    }
+    boolean lost =
+        status.getCode() == Status.Code.UNAVAILABLE
+            || status.getCode() == Status.Code.CANCELLED && reason.isEmpty() // by a closing server
+            || status.getCause() != null
+            || said.contains("HTTP/2 error code");
+    if (lost && retryMillis == null) {
+      retryMillis = 0L;
     }
     if (lost && reason.isEmpty() && !welcomed) {
       String cause = root == error || root.getMessage() == null ? said : root.getMessage();
