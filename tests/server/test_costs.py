@@ -8,6 +8,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from happycity.v1 import match_pb2
 from happycity.wire.match import duration_message
 from happycity_server.access.gate import RateLimits
 from happycity_server.access.roles import CONTRACT
+from happycity_server.app import Clocks
 from happycity_web import serve
 
 SMALL = Size(tournaments=210, versions=210, tokens=100)
@@ -251,11 +253,13 @@ def routes(monkeypatch: pytest.MonkeyPatch) -> set[tuple[str, str]]:
 @asynccontextmanager
 async def serving(folder: Path, size: Size) -> AsyncIterator[Server]:
     """Serve a store of a size while the context lasts."""
-    made = stored(folder, size)
+    made, now = stored(folder, size), datetime.now(UTC).timestamp()
     own: dict[str, Any] = {
         "tokens": folder / "tokens.json",
         "ladder": folder / "ladder.toml",
         "guest_address": "grpc://a:1",
+        # Time stands still: a leaderboard is read once a second, by a slow machine thus at each try.
+        "clocks": Clocks(wall=lambda: now),
     }
     async with (
         h.serving(
