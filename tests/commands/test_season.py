@@ -35,6 +35,8 @@ HOSTED = {"python": "python2", "go": "go2"}
 """The bots that the server plays, by the guest who hands them in."""
 CHEATER, LEAVES = "rust", "typescript"
 REPLACED = "another program connected with the name"
+SEASON = {"deals_at_once": 4, "grace_seconds": 60}
+"""The grace time is as long as bots try to come back. All deals may wait so long for the guest who leaves."""
 FORFEITING = {CHEATER, LEAVES, f"{LEAVES}2"}
 """The bots that leave games which they play; no other has a reason to forfeit any."""
 
@@ -172,8 +174,15 @@ class Season:
         lines = self.competition.ladder("cup", "show", "--limit", 0, "--season", 1)["leaderboard"]["lines"]
         assert {line["version"]["bot"]: line["games"] for line in lines} == games_of(deals)
         assert {line["version"]["bot"] for line in lines if line["forfeits"]} <= FORFEITING
+        # Games of the guest who left wait for it during its grace time, and their cards are secret meanwhile.
+        self.competition.until(lambda: not self.unfinished_deals(1))
         self.competition.run("cup", "ladder", "publish", "games.sqlite", 1, "../published")
         assert "all of it is true" in self.competition.run("elsewhere", "ladder", "verify", "../published")
+
+    def unfinished_deals(self, season: int) -> list[int]:
+        """Return the deals of a season that are still played."""
+        listed = self.competition.ladder("cup", "deals", "--limit", 0, "--season", season)
+        return [deal["deal_id"] for deal in listed if not deal["finish_time"]]
 
     def are_connected(self) -> bool:
         """Return whether those are connected who should be; no program may have ended by itself."""
@@ -242,7 +251,7 @@ def season(
     with competing(tmp_path) as competition:
         with monkeypatch.context() as patch:
             patch.setattr(sys, "executable", before)
-            organiser_opens_it(competition, {**LADDER, "deals_at_once": 4})
+            organiser_opens_it(competition, {**LADDER, **SEASON})
         season = Season(competition, request.param)
         season.has_house()
         yield season
