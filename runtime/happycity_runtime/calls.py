@@ -6,7 +6,7 @@ import secrets
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from happycity.wire.status import details_of
+from happycity_runtime.unreachable import is_lost
 
 if TYPE_CHECKING:
     from happycity_runtime.transport import Access
@@ -38,7 +38,6 @@ async def call_method(
     try:
         return await method(request, metadata=access.metadata, **options)
     except grpc.aio.AioRpcError as error:
-        is_lost = error.code() is grpc.StatusCode.UNAVAILABLE and not details_of(error).reason
-        if not (can_repeat and is_lost):
+        if not (can_repeat and is_lost(error)):
             raise
     return await method(request, metadata=access.metadata, **options)

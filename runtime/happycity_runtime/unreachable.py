@@ -50,10 +50,18 @@ _NO_CHECK_TIME = 0x200000
 _HANDSHAKE_SECONDS = 5.0
 
 
+def is_lost(error: grpc.aio.AioRpcError) -> bool:
+    """Return whether a call ended because its connection did, and not because of what the server says.
+
+    gRPC makes these statuses of its own, the second one of calls that meet a server that closes.
+    """
+    return error.code().name in ("UNAVAILABLE", "CANCELLED") and not details_of(error).reason
+
+
 def failure(target: Target, error: grpc.aio.AioRpcError, *, ca: Path | None = None) -> str:
     """Return why a call to a server failed: what the server says, or why there is no connection."""
     said = error.details() or error.code().name
-    if error.code().name == "UNAVAILABLE" and not details_of(error).reason:
+    if is_lost(error):
         return unreachable(target, said, ca=ca)
     return f"{target.address}: {one_line(said)}"
 

@@ -21,7 +21,7 @@ from happycity_client.errors import ConnectionFailedError, ProtocolError
 from happycity_client.player import Player, RequestOutbox, place
 from happycity_client.settings import Settings
 from happycity_runtime.event_loop import running
-from happycity_runtime.unreachable import unreachable
+from happycity_runtime.unreachable import is_lost, unreachable
 
 SEND_SECONDS = 0.005
 """While a bot is busy with a batch of decisions, its answers wait this long for others to join them."""
@@ -174,16 +174,15 @@ class ClientSession:
         said = error.details() or code.name
         details = details_of(error)
         self.shutting_down |= details.reason == "SHUTTING_DOWN"
-        # Where the transport breaks a stream off, also while it is written, gRPC makes a status of its own.
-        own = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED, grpc.StatusCode.INTERNAL)
-        is_lost = code in own and not details.reason
-        if is_lost:
+        # INTERNAL is gRPC's own status where the transport breaks a stream off while it is written.
+        was_lost = is_lost(error) or (code is grpc.StatusCode.INTERNAL and not details.reason)
+        if was_lost:
             lost = f"the connection to {target.address} was lost"
             text = lost if self.welcome else unreachable(target, said, ca=self._settings.access.ca)
         else:
             what = "refused the bot" if self.welcome is None else "ended the session"
             text = f"{target.address} {what}: {one_line(said)}"
         retry_seconds = details.retry_seconds
-        if retry_seconds is None and (is_lost or code is grpc.StatusCode.UNAVAILABLE):
+        if retry_seconds is None and (was_lost or code is grpc.StatusCode.UNAVAILABLE):
             retry_seconds = 0.0
         return ConnectionFailedError(text, reason=details.reason, retry_seconds=retry_seconds)

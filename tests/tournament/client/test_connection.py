@@ -40,6 +40,7 @@ WAITING, RUNNING, FINISHED, STOPPED, INTERRUPTED = (
     for name in ("WAITING", "RUNNING", "FINISHED", "STOPPED", "INTERRUPTED")
 )
 LOST, UNKNOWN = grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.UNAUTHENTICATED
+CLOSING = grpc.StatusCode.CANCELLED
 CONFIG = tournament_config_message(TournamentConfig(bots=("ann", "bob"), game=Config(players=2), seed=5))
 TOURNAMENT = pb.Tournament(tournament_id=7, config=CONFIG)
 Script = list[Any]
@@ -268,12 +269,14 @@ def test_errors_are_lines_for_people() -> None:
         (UNKNOWN, "UNAUTHENTICATED", "the server h:1 refused: a b"),
         (LOST, "", "h:1 can't be reached: a b"),
         (LOST, "STORE_UNAVAILABLE", "the server h:1 can't serve: a b"),
+        (CLOSING, "", "h:1 can't be reached: a b"),
+        (CLOSING, "UNAUTHENTICATED", "the server h:1 refused: a b"),
     ]:
         encoded = encode_status(code.value[0], "", StatusDetails(reason=reason))
         trailing = grpc.aio.Metadata(*([(STATUS_METADATA, encoded)] if reason else []))
         error = grpc.aio.AioRpcError(code, grpc.aio.Metadata(), trailing, details="a\n\x1bb")
         with pytest.raises(ServerError) as refused, translate_errors("h:1", Access()):
             raise error
-        assert isinstance(refused.value, UnavailableError) is (code is LOST)
+        assert isinstance(refused.value, UnavailableError) is ("refused" not in text)
         assert str(refused.value) == text
         assert refused.value.details.reason == reason

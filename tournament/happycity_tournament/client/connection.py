@@ -34,7 +34,7 @@ from happycity.wire.status import StatusDetails, details_of
 from happycity_runtime import event_loop
 from happycity_runtime.calls import call_method
 from happycity_runtime.transport import Access, Target
-from happycity_runtime.unreachable import failure
+from happycity_runtime.unreachable import failure, is_lost
 from happycity_tournament.client.run_folder import RemoteServer
 from happycity_tournament.config import TournamentConfig
 from happycity_tournament.games import FinishedGame
@@ -429,9 +429,8 @@ def translate_errors(address: str, access: Access) -> Iterator[None]:
         text = one_line(error.details() or error.code().name)
         if error.code() is grpc.StatusCode.UNIMPLEMENTED:  # gRPC's own words name no service
             text = "it has no such service; its organiser switches it on (--hosted, --simulation-workers)"
-        if error.code() is not grpc.StatusCode.UNAVAILABLE:
-            raise ServerError(f"the server {address} refused: {text}", details) from None
-        cause = f"the server {address} can't serve: {text}"
-        if not details.reason:
-            cause = failure(Target.parse(address), error, ca=access.ca)
-        raise UnavailableError(cause, details) from None
+        if is_lost(error):
+            raise UnavailableError(failure(Target.parse(address), error, ca=access.ca), details) from None
+        if error.code() is grpc.StatusCode.UNAVAILABLE:
+            raise UnavailableError(f"the server {address} can't serve: {text}", details) from None
+        raise ServerError(f"the server {address} refused: {text}", details) from None
