@@ -8,7 +8,7 @@ STUBS := game
 unexport PYTHONDONTWRITEBYTECODE
 PYTEST := $(BIN)/pytest -n auto --dist worksteal
 # What is compiled: the rules with their wire and records, the referee, and the bots.
-COMPILED_TESTS := tests/game tests/evaluation tests/bots tests/envs/selfplay tests/server/play
+COMPILED_TESTS := tests/game tests/evaluation tests/bots tests/envs/selfplay tests/server/play tests/sdk/test_decision.py tests/sdk/test_player.py
 CLIENT_TESTS := $(BIN)/pytest -n auto --dist loadgroup tests/clients
 
 .PHONY: help setup envs compiled pure engine run test test-programs test-all test-nightly test-under-load compiled-copy coverage clients sdks fuzz lint audit format proto site clean
