@@ -231,3 +231,14 @@ def test_mappings_tables_and_locks_are_counted() -> None:
             stack.enter_context(mmap.mmap(-1, 4096, mmap.MAP_PRIVATE, mmap.PROT_READ))
             stack.enter_context(mmap.mmap(-1, 4096, mmap.MAP_PRIVATE, mmap.PROT_WRITE))
         assert own_memory() - before >= 1900 * launcher.MAPPING_BYTES
+
+
+def test_two_launchers_may_remove_a_container(tmp_path: Path) -> None:
+    """The one whose server is gone ends while the next one starts."""
+    file, runtime = tmp_path / "container", tmp_path / "podman"
+    file.write_text("1234\n")
+    runtime.write_text(f'#!/bin/sh\necho "$*" >> {tmp_path}/calls\nrm {file}\n')
+    runtime.chmod(0o755)
+    for _ in range(2):
+        launcher.remove_container(str(runtime), file)
+    assert (tmp_path / "calls").read_text() == "rm --force 1234\n"

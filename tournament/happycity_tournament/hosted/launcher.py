@@ -135,8 +135,11 @@ def end(bot: subprocess.Popen[bytes]) -> int:
 
 
 def remove_container(runtime: str, file: Path) -> None:
-    """Remove the container whose id a file has: its runtime may have been killed before it could."""
-    if file.exists():
+    """Remove the container whose id a file has: its runtime may have been killed before it could.
+
+    Another launcher of the bot, whose server is gone, may do so at the same time.
+    """
+    with suppress(FileNotFoundError):
         remove = (runtime, "rm", "--force", file.read_text().strip())
         subprocess.run(remove, stdin=subprocess.DEVNULL, capture_output=True, check=False)  # noqa: S603 - its own
         file.unlink()
