@@ -33,7 +33,7 @@ func TestAsk(t *testing.T) {
 	}
 }
 
-// The error says that it is another file, or that the choice is no move.
+// A file of another kind and an illegal choice are errors, which say so.
 func TestAskErrors(t *testing.T) {
 	last := Stateless(func(_ context.Context, d *Decision) (int, error) { return len(d.Moves), nil })
 	for path, expected := range map[string]string{

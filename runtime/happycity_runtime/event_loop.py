@@ -27,7 +27,7 @@ def run(main: Coroutine[Any, Any, _T]) -> _T:
 def run_until_stopped(main: Coroutine[Any, Any, _T]) -> _T:
     """Run `main` until its end, and cancel it at the first SIGINT or SIGTERM.
 
-    CancelledError says that it was stopped. Later signals don't break off what it still has to do.
+    CancelledError is raised if it was stopped by a signal; further signals don't interrupt its clean-up.
     """
 
     async def stoppable() -> _T:

@@ -36,7 +36,7 @@ TEST(Recorded, Ask) {
   EXPECT_EQ(ask([](const Decision&) { return std::size_t{0}; }, first).kind(), v1::MOVE_KIND_COIN);
 }
 
-// Another file is an error, and so is a choice that is no move.
+// A file of another kind and an illegal choice are errors.
 TEST(Recorded, Errors) {
   const Choose last = [](const Decision& decision) { return static_cast<std::size_t>(decision.moves().size()); };
   EXPECT_THROW(ask(last, first), std::out_of_range);

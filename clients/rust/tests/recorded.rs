@@ -23,7 +23,7 @@ fn a_bot_is_asked() {
     assert_eq!(ask(fourth, FIRST).unwrap().card().info().name, "Spa");
 }
 
-/// Another file is an error, and so is a choice that is no move.
+/// A file of another kind and an illegal choice are errors.
 #[test]
 fn errors() {
     let last = |_: &GameStarted| |decision: &Decision| -> Choice { Ok(decision.moves.len()) };

@@ -17,7 +17,7 @@ test("a bot is made for the game, and asked there", async () => {
   assert.equal(infoOf(card).name, "Spa");
 });
 
-test("another file is an error, and so is a choice that is no move", async () => {
+test("a file of another kind and an illegal choice are errors", async () => {
   await assert.rejects(
     ask(() => () => 6, FIRST),
     /RangeError: the bot chose move 6 of 6/,

@@ -48,7 +48,7 @@ class Authenticator:
     is_open: bool
     """Whether every caller may do everything."""
     own: dict[str, Principal] = field(default_factory=dict)
-    """Callers by tokens of this process alone, in clear; programs that it starts later are added."""
+    """Who calls, by the secret tokens that this process made for programs that it starts."""
     person_by_secret: Callable[[str], str] = lambda secret: ""
     """Returns the person at a table whose secret it gets; "" if it is nobody's."""
     public: Roles = frozenset()

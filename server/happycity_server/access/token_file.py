@@ -147,7 +147,7 @@ def add_invitation(
 
 
 def revoke_invitation(file: File, invitation_id: str) -> Invitation:
-    """Remove an invitation from a file; return what it was. InvitationError if there is none of this id."""
+    """Remove an invitation from a file and return it; InvitationError if no invitation has this id."""
     with _changed(file) as content:
         text = f"there is no invitation {_shown(invitation_id, file)}; see: happycity invite list"
         return _taken(content.invitations, invitation_id, InvitationError(text))

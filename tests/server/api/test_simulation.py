@@ -157,7 +157,7 @@ async def test_a_call_returns_in_time_with_the_playouts_so_far(caller: Caller) -
     lines = [line(started(seed, moves=3)) for seed in range(1, 7)]
     await caller.roll_out()  # so that the worker is there
     seconds, response = 0.1, pb.RolloutResponse()
-    while not response.results:  # on a busy machine, all moves together take longer
+    while not response.results:  # the time in which this machine tries each move at least once
         seconds *= 2
         time = duration_message(seconds)
         response = await caller.roll_out(*lines, playouts=200, each_move=True, time=time)

@@ -33,7 +33,7 @@ class RecordedDecisionTest {
     assertEquals("Spa", Cards.infoOf(RecordedDecision.read(FIRST).ask(fourth).getCard()).getName());
   }
 
-  /** Another file is an error, and so is a choice that is no move. */
+  /** A file of another kind and an illegal choice are errors. */
   @Test
   void errors() throws IOException {
     RecordedDecision recorded = RecordedDecision.read(FIRST);
