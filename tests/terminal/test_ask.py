@@ -203,7 +203,7 @@ def test_a_decision_is_written_and_asked_without_its_record(
     start, decision = read_decision(file)
     assert (start.match_id, start.bots[start.seat], decision.decision_id) == (1, "mine", number)
     assert said.startswith(f"{file}: decision {number} of game 1, round ")
-    assert said.endswith(f": mine chooses of {', '.join(map(str, decision.moves))}\n")
+    assert said.endswith(f": mine has a choice of {', '.join(map(str, decision.moves))}\n")
     first = run_ask(FirstMove, file)
     assert first is decision.moves[0]
 

@@ -7,7 +7,7 @@
 The last tenth of the games is held out. `happycity benchmark` tells the Elo of what was learnt.
 """
 
-import sys
+import argparse
 from typing import Any
 
 import numpy as np
@@ -30,9 +30,9 @@ def forward(weights: Any, observations: Any, masks: Any) -> Any:
     return hidden, odds / odds.sum(-1, keepdims=True)
 
 
-def train(path: str, rng: np.random.Generator) -> list[Any]:
+def train(data: Any, rng: np.random.Generator) -> list[Any]:
     """Return the weights after some rounds of Adam over the rows of a file."""
-    table = pq.read_table(path)
+    table = pq.read_table(data)
     x, masks, y = rows(table, "observation"), rows(table, "mask"), table["action"].to_numpy().astype(int)
     games = table["game"].to_numpy()
     held = games >= np.quantile(games, 0.9)
@@ -59,6 +59,10 @@ def train(path: str, rng: np.random.Generator) -> list[Any]:
     return weights
 
 
-*hidden, last, bias = train(sys.argv[1], np.random.default_rng(0))
+parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+parser.add_argument("data", type=argparse.FileType("rb"), help="a file that `happycity dataset` wrote")
+parser.add_argument("weights", help="the file to write: policy.npz")
+arguments = parser.parse_args()
+*hidden, last, bias = train(arguments.data, np.random.default_rng(0))
 # Layers as those of ppo.py, whose last output is a value, which is not learnt here.
-np.savez(sys.argv[2], *hidden, np.pad(last, ((0, 0), (0, 1))), np.pad(bias, (0, 1)))
+np.savez(arguments.weights, *hidden, np.pad(last, ((0, 0), (0, 1))), np.pad(bias, (0, 1)))

@@ -169,7 +169,7 @@ def _write_decision(question: AskedDecisions, out: Path) -> None:
         path.write_bytes(batch.SerializeToString(deterministic=True))
     moves = ", ".join(move.text for move, _ in reply.step.options)
     where = f"decision {message.decision_id} of game {message.match_id}, round {reply.step.view.round}"
-    typer.echo(f"{out}: {where}: {question.bot} chooses of {moves}")
+    typer.echo(f"{out}: {where}: {question.bot} has a choice of {moves}")
 
 
 def _split(source: str | None, game: str | None) -> tuple[str | None, str | None, int | None]:
