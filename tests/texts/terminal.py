@@ -54,11 +54,10 @@ class Terminal:
         self._terminal, inside = pty.openpty()
         fcntl.ioctl(inside, termios.TIOCSWINSZ, struct.pack("HHHH", LINES, COLUMNS, 0, 0))
         own = {**environment, "TERM": "xterm-256color", "PS1": r"\W [$?] $ "}
+        shell = "bash", "--noprofile", "--norc", "--noediting", "-i"
         self._shell = subprocess.Popen(
-            [*within, "bash", "--noprofile", "--norc", "--noediting", "-i"],
+            ["setsid", "--ctty", *within, *shell],
             cwd=folder, env=own, stdin=inside, stdout=inside, stderr=inside,
-            start_new_session=True,
-            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
         )  # fmt: skip
         os.close(inside)
         self._wait_for(_PROMPT)
@@ -83,9 +82,9 @@ class Terminal:
     def wait_for(self, text: str) -> None:
         self._wait_for(re.compile(re.escape(text)))
 
-    def interrupt(self) -> str:
-        """Press Ctrl-C and wait for the shell; return what was printed since the last line was typed."""
-        os.write(self._terminal, INTERRUPT.encode())
+    def leave(self, key: str = INTERRUPT) -> str:
+        """Press a key that ends what runs, and wait for the shell; return all that it printed."""
+        os.write(self._terminal, key.encode())
         self._wait_for(_PROMPT)
         return self._said
 

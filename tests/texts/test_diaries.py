@@ -10,7 +10,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -28,6 +28,7 @@ RECORDINGS = ROOT / "build/diaries"
 ADDRESS = "https://github.com/happycity-arena/happycity"
 NAME, HOST = "arena.example.org", "203.0.113.7"
 """The organiser's machine in docs/small-competition.md."""
+GUEST = "203.0.113.8"
 
 
 def text_of(name: str) -> str:
@@ -91,19 +92,14 @@ def newcomer(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Account
 
 
 def enters_a_checkout(terminal: Terminal) -> None:
-    """Do what the README says of a checkout."""
-    steps = command_lines(section(text_of("README.md"), "Two commands"))
-    clone, enter, run, test = [line.partition("#")[0].strip() for line in steps]
-    terminal.run(clone)
-    terminal.run(enter)
-    assert "2,000 of 2,000 games" in terminal.run(run)
-    assert test == "make test"  # which would run these tests' neighbours
-    for line in command_lines(section(text_of("README.md"), "Write a bot in 5 minutes"))[:2]:
-        terminal.run(line)
+    """Do what the README says of a checkout and its environment."""
+    for heading in ("Two commands", "Write a bot in 5 minutes"):
+        for line in command_lines(section(text_of("README.md"), heading))[:2]:
+            terminal.run(line)
 
 
 def follow_project(terminal: Terminal, account: Account) -> None:
-    """Do what the README of a new bot's project says, in its folder; its server and bot have terminals."""
+    """Do what the README of a new bot's project says, in its folder; its server has a terminal of its own."""
     text = terminal.run("cat README.md")
     folder = terminal.run("pwd").strip()
     others = []
@@ -114,11 +110,19 @@ def follow_project(terminal: Terminal, account: Account) -> None:
             others[-1].start(line, "listening")
         elif line.startswith("HAPPYCITY_SERVER="):
             terminal.start(line, "connected to 127.0.0.1:50051")
-            terminal.interrupt()
+            terminal.leave()
         elif not line.startswith("docker "):
             terminal.run(line)
     for other in others:
-        other.interrupt()
+        other.leave()
+
+
+def follow_first_bot(terminal: Terminal, language: str) -> None:
+    """Do what the page of the first bot says."""
+    page = text_of(f"docs/first-bot/{language}.md")
+    (block,) = re.findall(r"^```sh\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+    *_, printed = [terminal.run(line) for line in re.findall(r".*<<END\n(?s:.*?)\nEND|.+", block)]
+    assert "100 of 100 games" in printed
 
 
 def test_author(newcomer: Account) -> None:
@@ -126,13 +130,185 @@ def test_author(newcomer: Account) -> None:
     terminal = newcomer.terminal()
     enters_a_checkout(terminal)
     readme = text_of("README.md")
+    run, test = [
+        line.partition("#")[0].strip() for line in command_lines(section(readme, "Two commands"))[2:]
+    ]
+    assert "2,000 of 2,000 games" in terminal.run(run)
+    assert test == "make test"  # these tests' neighbours, which CI runs
     (bot,) = re.findall(r"<!-- example bot -->\n```python\n(.*?)^```$", readme, re.DOTALL | re.MULTILINE)
     terminal.save("mybot.py", bot)
     for line in command_lines(section(readme, "Write a bot in 5 minutes"))[2:]:
-        if line.startswith("happycity play"):
-            terminal.start(line, "Your move")
-            terminal.interrupt()
+        if line.startswith("happycity show"):
+            terminal.start(line, "q quit")
+            terminal.leave("q")
+        elif line.startswith("happycity play"):
+            terminal.start(line, "? for help")
+            terminal.leave()
         else:
             terminal.run(line)
-    for line in command_lines(text_of("docs/first-bot/python.md")):
+    follow_first_bot(terminal, "python")
+    chapter = section(text_of("docs/writing-a-bot.md"), "Test your bot")
+    (write,) = [line for line in command_lines(chapter) if line.startswith("happycity ask")]
+    (test,) = re.findall(r"^```python\n(.*?)^```$", chapter, re.DOTALL | re.MULTILINE)
+    terminal.run("tournament run --rounds 20 --seed 1 --bots random,greedy --bot mine='python mybot.py'")
+    terminal.run(write)
+    terminal.save("test_mybot.py", test)
+    terminal.run("python -m pytest -q test_mybot.py")
+    terminal.run("happycity new-bot --language python ../mine")
+    terminal.run("cd ../mine")
+    follow_project(terminal, newcomer)
+
+
+@pytest.mark.parametrize("newcomer", ["go", "typescript", "java"], indirect=True)
+def test_author_in_another_language(newcomer: Account) -> None:
+    """The first bot of the language's page, and a project."""
+    if shutil.which({"typescript": "npm", "java": "mvn"}.get(newcomer.name, newcomer.name)) is None:
+        pytest.skip(f"the tools of {newcomer.name} aren't installed")
+    terminal = newcomer.terminal()
+    enters_a_checkout(terminal)
+    follow_first_bot(terminal, newcomer.name)
+    terminal.run(f"happycity new-bot --language {newcomer.name} ../mine")
+    terminal.run("cd ../mine")
+    follow_project(terminal, newcomer)
+
+
+@contextmanager
+def apart(number: int) -> Iterator[Sequence[str]]:
+    """Make a network name space at the address of the page; yield the command that enters it.
+
+    Both sides know the organiser's machine by its name.
+    """
+    space, outside, inside = (f"{kind}{number}" for kind in ("happycity", "hc-out", "hc-in"))
+
+    def ip(line: str) -> None:
+        subprocess.run(["ip", *line.split()], check=True, capture_output=True, text=True)
+
+    ip(f"netns add {space}")
+    try:
+        ip(f"link add {outside} type veth peer name {inside} netns {space}")
+        ip(f"address add {GUEST}/24 dev {outside}")
+        ip(f"link set {outside} up")
+        for line in (f"address add {HOST}/24 dev {inside}", f"link set {inside} up", "link set lo up"):
+            ip(f"-n {space} {line}")
+        yield ["ip", "netns", "exec", space]
+    finally:
+        ip(f"netns delete {space}")
+
+
+def knowing(hosts: Path) -> Sequence[str]:
+    """Return what starts a program that looks names up in a file."""
+    return ["unshare", "--mount", "sh", "-c", 'mount --bind "$0" /etc/hosts && exec "$@"', str(hosts)]
+
+
+@pytest.fixture
+def organiser(tmp_path: Path) -> Iterator[Account]:
+    account = Account(tmp_path / "organiser", "organiser")
+    yield account
+    account.close()
+
+
+@pytest.fixture
+def guest(tmp_path: Path) -> Iterator[Account]:
+    account = Account(tmp_path / "guest", "guest")
+    yield account
+    account.close()
+
+
+@pytest.fixture
+def network(tmp_path: Path, organiser: Account, guest: Account) -> Iterator[None]:
+    """Let both be on machines of their own, once the organiser has installed the project."""
+    if os.geteuid() or shutil.which("ip") is None:
+        pytest.skip("only root makes network name spaces, by ip of iproute2")
+    hosts = tmp_path / "hosts"
+    hosts.write_text(f"127.0.0.1 localhost\n{HOST} {NAME}\n", encoding="utf-8")
+    terminal = organiser.terminal()
+    enters_a_checkout(terminal)
+    with apart(os.getpid()) as entered:
+        organiser.within = [*entered, *knowing(hosts)]
+        guest.within = knowing(hosts)
+        yield
+        guest.close()
+        organiser.close()
+
+
+def follow_guests_readme(guest: Account, text: str, link: str) -> Terminal:
+    """Do what the README for guests says, and start the bot again at the end; return the second terminal."""
+    lines = [line.replace("LINK", link).replace("NAME", "alice") for line in command_lines(text)]
+    first = terminal = guest.terminal()
+    for line in lines:
+        if line == "make start":
+            terminal.start(line, f"connected to {NAME}")
+            terminal = guest.terminal("alice")
+        elif line.startswith("happycity practice "):
+            assert "10 of 10 games of alice" in terminal.run(line)
+        else:
+            terminal.run(line)
+    first.leave()
+    first.start("make start", f"connected to {NAME}")
+    return terminal
+
+
+@pytest.mark.usefixtures("network")
+def test_organiser_and_guests_on_two_machines(organiser: Account, guest: Account) -> None:
+    """A small competition, as its page and its folder say it."""
+    page = text_of("docs/small-competition.md")
+    init, enter, serve = command_lines(section(page, "The server"))[:3]
+    terminal = organiser.terminal("happycity")
+    terminal.run(ENTER.format("."))
+    terminal.run(init)
+    terminal.run(enter)
+    terminal.start(serve, "greedy: connected to")
+    terminal = organiser.terminal("happycity/cup")
+    terminal.run(ENTER.format(".."))
+    invite, invited = command_lines(section(page, "Guests"))[:2]
+    (link,) = re.findall(r"grpcs://\S+", terminal.run(invite))
+    assert "Team 7" in terminal.run(invited)
+    readme = (organiser.home / "happycity/cup/README.md").read_text(encoding="utf-8")
+    author = follow_guests_readme(guest, readme, link)
+    (link,) = re.findall(r"grpcs://\S+", terminal.run(invite.replace("7", "8", 1)))
+    other = guest.terminal()
+    for line in (
+        ENTER.format("."),
+        "happycity new-bot bea --language python --checkout happycity",
+        "cd bea",
+        f"happycity join '{link}' --bot bea",
+    ):
+        other.run(line)
+    other.start("make start", f"connected to {NAME}")
+    status, play = command_lines(section(page, "The tournament"))
+    assert "Team 8" in terminal.run(status)
+    assert "8 of 8 games" in terminal.run(play)
+    for line in command_lines(section(page, "Results")):
         terminal.run(line)
+    assert "alice" in author.run("tournament games --bot alice --lost")
+    author.start("happycity show", "q quit")
+    author.leave("q")
+    assert "--hosted" in author.run("happycity submit .", status=2)
+
+
+def test_organiser_alone(organiser: Account) -> None:
+    """A tournament that is interrupted, its results and their proof; then a ladder."""
+    terminal = organiser.terminal()
+    enters_a_checkout(terminal)
+    terminal.start("tournament run --rounds 500 --title Friday", "games/s")
+    assert "tournament resume" in terminal.leave()
+    assert "2,000 of 2,000 games" in terminal.run("tournament resume")
+    assert "nothing is left to play" in terminal.run("tournament resume")
+    for line in (
+        "tournament list",
+        "tournament show",
+        "tournament games --worst 3 --bot greedy",
+        "tournament report --out report.html",
+        "tournament export --format csv --out - | head -n 3",
+        "tournament publish ../published",
+    ):
+        terminal.run(line)
+    assert "all of it is true" in terminal.run("tournament verify ../published")
+    init, serve = command_lines(section(text_of("docs/ladder.md"), "Keeping a ladder"))[:2]
+    terminal.run(init)
+    server = organiser.terminal("happycity")
+    server.run(ENTER.format("."))
+    server.start(serve, "greedy: connected to")
+    for line in ("happycity status", "happycity ladder show", "happycity ladder seasons"):
+        terminal.run(line)
+    server.leave()
