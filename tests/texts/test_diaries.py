@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from tests.docs.test_docs import blocks, sections, text_of
 from tests.texts.reader import command_lines
 from tests.texts.terminal import Terminal
 from tools import ROOT
@@ -29,16 +30,6 @@ ADDRESS = "https://github.com/happycity-arena/happycity"
 NAME, HOST = "arena.example.org", "203.0.113.7"
 """The organiser's machine in docs/small-competition.md."""
 GUEST = "203.0.113.8"
-
-
-def text_of(name: str) -> str:
-    return (ROOT / name).read_text(encoding="utf-8")
-
-
-def section(text: str, heading: str) -> str:
-    (found,) = re.findall(rf"^## {heading}\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
-    assert isinstance(found, str)
-    return found
 
 
 @dataclass
@@ -94,7 +85,7 @@ def newcomer(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Account
 def enters_a_checkout(terminal: Terminal) -> None:
     """Do what the README says of a checkout and its environment."""
     for heading in ("Two commands", "Write a bot in 5 minutes"):
-        for line in command_lines(section(text_of("README.md"), heading))[:2]:
+        for line in command_lines(sections(text_of("README.md"))[heading])[:2]:
             terminal.run(line)
 
 
@@ -120,7 +111,7 @@ def follow_project(terminal: Terminal, account: Account) -> None:
 def follow_first_bot(terminal: Terminal, language: str) -> None:
     """Do what the page of the first bot says."""
     page = text_of(f"docs/first-bot/{language}.md")
-    (block,) = re.findall(r"^```sh\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+    (block,) = blocks(page, "sh")
     *_, printed = [terminal.run(line) for line in re.findall(r".*<<END\n(?s:.*?)\nEND|.+", block)]
     assert "100 of 100 games" in printed
 
@@ -131,13 +122,12 @@ def test_author(newcomer: Account) -> None:
     enters_a_checkout(terminal)
     readme = text_of("README.md")
     run, test = [
-        line.partition("#")[0].strip() for line in command_lines(section(readme, "Two commands"))[2:]
+        line.partition("#")[0].strip() for line in command_lines(sections(readme)["Two commands"])[2:]
     ]
     assert "2,000 of 2,000 games" in terminal.run(run)
     assert test == "make test"  # these tests' neighbours, which CI runs
-    (bot,) = re.findall(r"<!-- example bot -->\n```python\n(.*?)^```$", readme, re.DOTALL | re.MULTILINE)
-    terminal.save("mybot.py", bot)
-    for line in command_lines(section(readme, "Write a bot in 5 minutes"))[2:]:
+    terminal.save("mybot.py", blocks(readme, "python")[0])
+    for line in command_lines(sections(readme)["Write a bot in 5 minutes"])[2:]:
         if line.startswith("happycity show"):
             terminal.start(line, "q quit")
             terminal.leave("q")
@@ -146,14 +136,16 @@ def test_author(newcomer: Account) -> None:
             terminal.leave()
         else:
             terminal.run(line)
+    chapter = sections(text_of("docs/writing-a-bot.md"))["Test your bot"]
+    write, test = command_lines(chapter)
+    assert "mine chooses of" in terminal.run(write)
+    terminal.save("test_mybot.py", blocks(chapter, "python")[0])
+    terminal.run(test, status=1)
+    page = sections(text_of("docs/my-bot-lost.md"))["In Python"]
+    ((old, new),) = re.findall(r"^```diff\n-(.*)\n\+(.*)\n", page, re.MULTILINE)
+    terminal.save("mybot.py", blocks(page, "python")[0].replace(old, new))
+    terminal.run(test)
     follow_first_bot(terminal, "python")
-    chapter = section(text_of("docs/writing-a-bot.md"), "Test your bot")
-    (write,) = [line for line in command_lines(chapter) if line.startswith("happycity ask")]
-    (test,) = re.findall(r"^```python\n(.*?)^```$", chapter, re.DOTALL | re.MULTILINE)
-    terminal.run("tournament run --rounds 20 --seed 1 --bots random,greedy --bot mine='python mybot.py'")
-    terminal.run(write)
-    terminal.save("test_mybot.py", test)
-    terminal.run("python -m pytest -q test_mybot.py")
     terminal.run("happycity new-bot --language python ../mine")
     terminal.run("cd ../mine")
     follow_project(terminal, newcomer)
@@ -220,7 +212,7 @@ def network(tmp_path: Path, organiser: Account, guest: Account) -> Iterator[None
     if os.geteuid() or shutil.which("ip") is None:
         pytest.skip("only root makes network name spaces, by ip of iproute2")
     hosts = tmp_path / "hosts"
-    hosts.write_text(f"127.0.0.1 localhost\n{HOST} {NAME}\n", encoding="utf-8")
+    hosts.write_text(f"{Path('/etc/hosts').read_text('utf-8')}\n{HOST} {NAME}\n", encoding="utf-8")
     terminal = organiser.terminal()
     enters_a_checkout(terminal)
     with apart(os.getpid()) as entered:
@@ -252,7 +244,7 @@ def follow_guests_readme(guest: Account, text: str, link: str) -> Terminal:
 def test_organiser_and_guests_on_two_machines(organiser: Account, guest: Account) -> None:
     """A small competition, as its page and its folder say it."""
     page = text_of("docs/small-competition.md")
-    init, enter, serve = command_lines(section(page, "The server"))[:3]
+    init, enter, serve = command_lines(sections(page)["The server"])[:3]
     terminal = organiser.terminal("happycity")
     terminal.run(ENTER.format("."))
     terminal.run(init)
@@ -260,7 +252,7 @@ def test_organiser_and_guests_on_two_machines(organiser: Account, guest: Account
     terminal.start(serve, "greedy: connected to")
     terminal = organiser.terminal("happycity/cup")
     terminal.run(ENTER.format(".."))
-    invite, invited = command_lines(section(page, "Guests"))[:2]
+    invite, invited = command_lines(sections(page)["Guests"])[:2]
     (link,) = re.findall(r"grpcs://\S+", terminal.run(invite))
     assert "Team 7" in terminal.run(invited)
     readme = (organiser.home / "happycity/cup/README.md").read_text(encoding="utf-8")
@@ -275,10 +267,10 @@ def test_organiser_and_guests_on_two_machines(organiser: Account, guest: Account
     ):
         other.run(line)
     other.start("make start", f"connected to {NAME}")
-    status, play = command_lines(section(page, "The tournament"))
+    status, play = command_lines(sections(page)["The tournament"])
     assert "Team 8" in terminal.run(status)
     assert "8 of 8 games" in terminal.run(play)
-    for line in command_lines(section(page, "Results")):
+    for line in command_lines(sections(page)["Results"]):
         terminal.run(line)
     assert "alice" in author.run("tournament games --bot alice --lost")
     author.start("happycity show", "q quit")
@@ -304,7 +296,7 @@ def test_organiser_alone(organiser: Account) -> None:
     ):
         terminal.run(line)
     assert "all of it is true" in terminal.run("tournament verify ../published")
-    init, serve = command_lines(section(text_of("docs/ladder.md"), "Keeping a ladder"))[:2]
+    init, serve = command_lines(sections(text_of("docs/ladder.md"))["Keeping a ladder"])[:2]
     terminal.run(init)
     server = organiser.terminal("happycity")
     server.run(ENTER.format("."))
