@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import socket
 import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -30,6 +31,11 @@ ADDRESS = "https://github.com/happycity-arena/happycity"
 NAME, HOST = "arena.example.org", "203.0.113.7"
 """The organiser's machine in docs/small-competition.md."""
 GUEST = "203.0.113.8"
+
+
+def free_address() -> str:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        return f"127.0.0.1:{free.getsockname()[1]}"
 
 
 @dataclass
@@ -90,17 +96,20 @@ def enters_a_checkout(terminal: Terminal) -> None:
 
 
 def follow_project(terminal: Terminal, account: Account) -> None:
-    """Do what the README of a new bot's project says, in its folder; its server has a terminal of its own."""
-    text = terminal.run("cat README.md")
+    """Do what the README of a new bot's project says, in its folder; its server has a terminal of its own.
+
+    The server is on a free port instead of the usual one. Lines of Docker are read by other tests.
+    """
+    text, server = terminal.run("cat README.md"), free_address()
     folder = terminal.run("pwd").strip()
     others = []
     for line in (line.partition("#")[0].strip() for line in command_lines(text)):
         if line == "happycity serve":
             others.append(account.terminal(folder))
             others[-1].run(ENTER.format(account.home / "happycity"))
-            others[-1].start(line, "listening")
+            others[-1].start(f"{line} --listen {server}", "listening")
         elif line.startswith("HAPPYCITY_SERVER="):
-            terminal.start(line, "connected to 127.0.0.1:50051")
+            terminal.start(line.replace("127.0.0.1:50051", server), f"connected to {server}")
             terminal.leave()
         elif not line.startswith("docker "):
             terminal.run(line)
@@ -298,9 +307,12 @@ def test_organiser_alone(organiser: Account) -> None:
     assert "all of it is true" in terminal.run("tournament verify ../published")
     init, serve = command_lines(sections(text_of("docs/ladder.md"))["Keeping a ladder"])[:2]
     terminal.run(init)
-    server = organiser.terminal("happycity")
+    server, address = organiser.terminal("happycity"), free_address()
     server.run(ENTER.format("."))
-    server.start(serve, "greedy: connected to")
+    server.start(
+        f"{serve.replace('127.0.0.1:8080', free_address())} --listen {address}", "greedy: connected to"
+    )
+    terminal.run(f"export HAPPYCITY_SERVER={address}")
     for line in ("happycity status", "happycity ladder show", "happycity ladder seasons"):
         terminal.run(line)
     server.leave()
