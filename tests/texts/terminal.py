@@ -23,6 +23,8 @@ COLUMNS, LINES = 100, 40
 _PROMPT: Final = re.compile(r"\[(\d+)\] \$ \Z")
 """What the shell prints when it waits: the status of the last command line."""
 _ESCAPES: Final = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]|\x1b\][^\x07]*\x07|\x1b[=>(][B0]?")
+SILENCE: Final = 4 * LIMIT
+"""Seconds for which a program may print nothing: what installs and compiles is silent for minutes."""
 INTERRUPT: Final = "\x03"
 
 
@@ -41,9 +43,7 @@ class Terminal:
         environment: Mapping[str, str],
         *,
         within: Sequence[str] = (),
-        limit: float = LIMIT,
     ) -> None:
-        self._limit = limit
         self._began = time.monotonic()
         self._said = ""
         """What was printed since the last line that was typed."""
@@ -95,7 +95,7 @@ class Terminal:
     def close(self) -> None:
         """End what runs here, as a terminal that is closed does."""
         os.close(self._terminal)
-        self._shell.wait(self._limit)
+        self._shell.wait(SILENCE)
         self._recording.close()
 
     def _wait_for(self, pattern: re.Pattern[str]) -> re.Match[str]:
@@ -105,8 +105,8 @@ class Terminal:
 
     def _read(self) -> bool:
         """Record what is printed next; return whether something was."""
-        ready, _, _ = select.select([self._terminal], [], [], self._limit)
-        assert ready, f"nothing was printed for {self._limit} s after\n{self._said}"
+        ready, _, _ = select.select([self._terminal], [], [], SILENCE)
+        assert ready, f"nothing was printed for {SILENCE} s after\n{self._said}"
         try:
             printed = os.read(self._terminal, 1 << 16).decode("utf-8", "replace")
         except OSError as error:

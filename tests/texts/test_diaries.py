@@ -52,7 +52,7 @@ class Account:
     terminals: list[Terminal] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.home.mkdir(parents=True)
+        self.home.mkdir(parents=True, exist_ok=True)
         settings = f'[url "{ROOT}"]\n\tinsteadOf = {ADDRESS}\n[safe]\n\tdirectory = *\n'
         identity = "[user]\n\tname = Newcomer\n\temail = newcomer@example.org\n"
         (self.home / ".gitconfig").write_text(settings + identity, encoding="utf-8")
@@ -81,18 +81,30 @@ class Account:
             self.terminals.pop().close()
 
 
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the home of an account with a checkout and its environment, as the README makes them."""
+    account = Account(tmp_path_factory.mktemp("newcomers") / "home", "checkout")
+    terminal = account.terminal()
+    for heading in ("Two commands", "Write a bot in 5 minutes"):
+        for line in command_lines(sections(text_of("README.md"))[heading])[:2]:
+            terminal.run(line)
+    account.close()
+    return account.home
+
+
 @pytest.fixture
-def newcomer(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Account]:
-    account = Account(tmp_path / "home", getattr(request, "param", "author"))
+def newcomer(home: Path, request: pytest.FixtureRequest) -> Iterator[Account]:
+    account = Account(home, request.param)
     yield account
     account.close()
 
 
-def enters_a_checkout(terminal: Terminal) -> None:
-    """Do what the README says of a checkout and its environment."""
-    for heading in ("Two commands", "Write a bot in 5 minutes"):
-        for line in command_lines(sections(text_of("README.md"))[heading])[:2]:
-            terminal.run(line)
+def enters(account: Account) -> Terminal:
+    """Open a terminal in the checkout and its environment."""
+    terminal = account.terminal("happycity")
+    terminal.run(ENTER.format("."))
+    return terminal
 
 
 def follow_project(terminal: Terminal, account: Account) -> None:
@@ -125,10 +137,10 @@ def follow_first_bot(terminal: Terminal, language: str) -> None:
     assert "100 of 100 games" in printed
 
 
+@pytest.mark.parametrize("newcomer", ["author"], indirect=True)
 def test_author(newcomer: Account) -> None:
     """The README's bot, a project with its test, and a lost position that becomes a test."""
-    terminal = newcomer.terminal()
-    enters_a_checkout(terminal)
+    terminal = enters(newcomer)
     readme = text_of("README.md")
     run, test = [
         line.partition("#")[0].strip() for line in command_lines(sections(readme)["Two commands"])[2:]
@@ -165,11 +177,10 @@ def test_author_in_another_language(newcomer: Account) -> None:
     """The first bot of the language's page, and a project."""
     if shutil.which({"typescript": "npm", "java": "mvn"}.get(newcomer.name, newcomer.name)) is None:
         pytest.skip(f"the tools of {newcomer.name} aren't installed")
-    terminal = newcomer.terminal()
-    enters_a_checkout(terminal)
+    terminal = enters(newcomer)
     follow_first_bot(terminal, newcomer.name)
-    terminal.run(f"happycity new-bot --language {newcomer.name} ../mine")
-    terminal.run("cd ../mine")
+    terminal.run(f"happycity new-bot --language {newcomer.name} ../{newcomer.name}")
+    terminal.run(f"cd ../{newcomer.name}")
     follow_project(terminal, newcomer)
 
 
@@ -202,8 +213,8 @@ def knowing(hosts: Path) -> Sequence[str]:
 
 
 @pytest.fixture
-def organiser(tmp_path: Path) -> Iterator[Account]:
-    account = Account(tmp_path / "organiser", "organiser")
+def organiser(home: Path, request: pytest.FixtureRequest) -> Iterator[Account]:
+    account = Account(home, request.param)
     yield account
     account.close()
 
@@ -217,13 +228,11 @@ def guest(tmp_path: Path) -> Iterator[Account]:
 
 @pytest.fixture
 def network(tmp_path: Path, organiser: Account, guest: Account) -> Iterator[None]:
-    """Let both be on machines of their own, once the organiser has installed the project."""
+    """Let both be on machines of their own."""
     if os.geteuid() or shutil.which("ip") is None:
         pytest.skip("only root makes network name spaces, by ip of iproute2")
     hosts = tmp_path / "hosts"
     hosts.write_text(f"{Path('/etc/hosts').read_text('utf-8')}\n{HOST} {NAME}\n", encoding="utf-8")
-    terminal = organiser.terminal()
-    enters_a_checkout(terminal)
     with apart(os.getpid()) as entered:
         organiser.within = [*entered, *knowing(hosts)]
         guest.within = knowing(hosts)
@@ -250,12 +259,12 @@ def follow_guests_readme(guest: Account, text: str, link: str) -> Terminal:
 
 
 @pytest.mark.usefixtures("network")
+@pytest.mark.parametrize("organiser", ["organiser"], indirect=True)
 def test_organiser_and_guests_on_two_machines(organiser: Account, guest: Account) -> None:
     """A small competition, as its page and its folder say it."""
     page = text_of("docs/small-competition.md")
     init, enter, serve = command_lines(sections(page)["The server"])[:3]
-    terminal = organiser.terminal("happycity")
-    terminal.run(ENTER.format("."))
+    terminal = enters(organiser)
     terminal.run(init)
     terminal.run(enter)
     terminal.start(serve, "greedy: connected to")
@@ -287,10 +296,10 @@ def test_organiser_and_guests_on_two_machines(organiser: Account, guest: Account
     assert "--hosted" in author.run("happycity submit .", status=2)
 
 
+@pytest.mark.parametrize("organiser", ["organiser-alone"], indirect=True)
 def test_organiser_alone(organiser: Account) -> None:
     """A tournament that is interrupted, its results and their proof; then a ladder."""
-    terminal = organiser.terminal()
-    enters_a_checkout(terminal)
+    terminal = enters(organiser)
     terminal.start("tournament run --rounds 500 --title Friday", "games/s")
     assert "tournament resume" in terminal.leave()
     assert "2,000 of 2,000 games" in terminal.run("tournament resume")
@@ -307,8 +316,7 @@ def test_organiser_alone(organiser: Account) -> None:
     assert "all of it is true" in terminal.run("tournament verify ../published")
     init, serve = command_lines(sections(text_of("docs/ladder.md"))["Keeping a ladder"])[:2]
     terminal.run(init)
-    server, address = organiser.terminal("happycity"), free_address()
-    server.run(ENTER.format("."))
+    server, address = enters(organiser), free_address()
     server.start(
         f"{serve.replace('127.0.0.1:8080', free_address())} --listen {address}", "greedy: connected to"
     )
