@@ -198,12 +198,17 @@ def apart(number: int) -> Iterator[Sequence[str]]:
     ip(f"netns add {space}")
     try:
         ip(f"link add {outside} type veth peer name {inside} netns {space}")
-        ip(f"address add {GUEST}/24 dev {outside}")
+        ip(f"address add {GUEST} peer {HOST}/32 dev {outside}")  # the way to no other machine changes
         ip(f"link set {outside} up")
-        for line in (f"address add {HOST}/24 dev {inside}", f"link set {inside} up", "link set lo up"):
+        for line in (
+            f"address add {HOST} peer {GUEST}/32 dev {inside}",
+            f"link set {inside} up",
+            "link set lo up",
+        ):
             ip(f"-n {space} {line}")
         yield ["ip", "netns", "exec", space]
     finally:
+        subprocess.run(["ip", "link", "delete", outside], check=False, capture_output=True)
         ip(f"netns delete {space}")
 
 
