@@ -276,11 +276,11 @@ def test_organiser_and_guests_on_two_machines(organiser: Account, guest: Account
     terminal = organiser.terminal("happycity/cup")
     terminal.run(ENTER.format(".."))
     invite, invited = command_lines(sections(page)["Guests"])[:2]
-    (link,) = re.findall(r"grpcs://\S+", terminal.run(invite))
+    (link,) = re.findall(r"https://\S+", terminal.run(invite))
     assert "Team 7" in terminal.run(invited)
     readme = (organiser.home / "happycity/cup/README.md").read_text(encoding="utf-8")
     author = follow_guests_readme(guest, readme, link)
-    (link,) = re.findall(r"grpcs://\S+", terminal.run(invite.replace("7", "8", 1)))
+    (link,) = re.findall(r"https://\S+", terminal.run(invite.replace("7", "8", 1)))
     other = guest.terminal()
     for line in (
         ENTER.format("."),
@@ -295,8 +295,9 @@ def test_organiser_and_guests_on_two_machines(organiser: Account, guest: Account
     assert "8 of 8 games" in terminal.run(play)
     for line in command_lines(sections(page)["Results"]):
         terminal.run(line)
-    assert "alice" in author.run("tournament games --bot alice --lost")
-    author.start("happycity show", "q quit")
+    look, show = re.findall(r"`((?:tournament|happycity) [^`]+)`", sections(page)["Results"])
+    assert "alice" in author.run(look)
+    author.start(show, "q quit")
     author.leave("q")
     assert "--hosted" in author.run("happycity submit .", status=2)
 
