@@ -143,6 +143,14 @@ def test_commands_that_are_shown_exist(commands: dict[str, set[str]]) -> None:
     assert shown >= 30
 
 
+def test_first_pages_say_where_their_commands_run() -> None:
+    """Each reader of the README begins with a page that says it, as it may be the first that one opens."""
+    table = sections(text_of("README.md"))["Where to read on"]
+    first = re.findall(r"^\| an? [^|]+ \| \[[^]]+\]\((docs/[\w/-]+\.md)", table, re.MULTILINE)
+    assert len(first) >= 5
+    assert [page for page in first if "nside the environment" not in " ".join(text_of(page).split())] == []
+
+
 def test_every_setting_of_a_server_is_documented(commands: dict[str, set[str]]) -> None:
     """Each key is a flag, which the page of commands explains."""
     flags = {f"--{key.replace('_', '-')}" for key in ServerSettings.model_fields}

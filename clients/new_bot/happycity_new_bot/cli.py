@@ -37,7 +37,7 @@ def new_bot(
 ) -> None:
     """Make a project for a new bot, in a language of your choice.
 
-    It has a first bot, commands to build, check and play it, a Dockerfile, and a workflow for GitHub.
+    It has a first bot, commands to build, test, check and play it, a Dockerfile, and a workflow for GitHub.
     """
     if checkout is not None and not (checkout / "clients").is_dir():
         raise ConfigError(f"--checkout: {checkout} is not a checkout of the arena: it has no folder clients")

@@ -39,21 +39,9 @@ class ProjectLanguage:
     """Packages of Debian that GitHub's machines lack; they have Go, Node.js, Rust, Java and Maven."""
 
 
-_PYTHON_SDK = (
-    "pyproject.toml",
-    "hatch_build.py",
-    "README.md",
-    "LICENSE",
-    "game",
-    "runtime",
-    "evaluation",
-    "server",
-    "tournament",
-    "ladder",
-    "clients",
-    "viewer",
-    "web",
-)
+_BUILT_BY = "pyproject.toml", "hatch_build.py", "README.md", "LICENSE"
+_PACKAGES = "game", "runtime", "evaluation", "server", "tournament", "ladder", "clients", "viewer", "web"
+_PYTHON_SDK = (*_BUILT_BY, *_PACKAGES)
 
 LANGUAGES: Mapping[str, ProjectLanguage] = {
     "python": ProjectLanguage(
@@ -136,10 +124,7 @@ LANGUAGES: Mapping[str, ProjectLanguage] = {
         tools="CMake 3.22, a compiler of C++20, gRPC and Protobuf",
         command="build/bot",
         submitted=("build/bot",),
-        build=(
-            "cmake -S . -B build -DCMAKE_BUILD_TYPE=Release",
-            "cmake --build build --parallel 2",
-        ),
+        build=("cmake -S . -B build -DCMAKE_BUILD_TYPE=Release", "cmake --build build --parallel 2"),
         test=("build/bot_test",),
         requirement="add_subdirectory($sdk happycity)",
         sdk_folders=("clients/cpp", "clients/conformance", "proto"),

@@ -35,27 +35,20 @@ def write_project(folder: Path, language: str, *, name: str, checkout: Path) -> 
         raise ConfigError(f"DIR: {folder} exists and is not an empty folder")
     fields = _fields(language, name, checkout)
     templates = files("happycity_new_bot") / "templates"
-    written = []
-    texts = {LANGUAGES[language].source: first_bot(language)}
+    contents = {LANGUAGES[language].source: _sdk_file(LANGUAGES[language].example).read_bytes()}
+    contents[FIRST_DECISION] = _sdk_file(f"conformance/{FIRST_DECISION}").read_bytes()
     for path, source in (*_files(templates / "common"), *_files(templates / language)):
         text = source.read_text(encoding="utf-8")
-        texts[path] = _filled(text, fields) if path.endswith(TEMPLATE) else text
-    contents = {path: text.encode() for path, text in texts.items()}
-    contents[FIRST_DECISION] = _sdk_file(f"conformance/{FIRST_DECISION}").read_bytes()
+        filled = _filled(text, fields) if path.endswith(TEMPLATE) else text
+        contents[path.removesuffix(TEMPLATE).replace("gitignore", ".gitignore")] = filled.encode()
     for path, content in contents.items():
-        target = folder / path.removesuffix(TEMPLATE).replace("gitignore", ".gitignore")
+        target = folder / path
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(content)
         except OSError as error:
             raise ConfigError(f"DIR: {target} can't be written: {error.strerror}") from None
-        written.append(target)
-    return written
-
-
-def first_bot(language: str) -> str:
-    """Return the first bot of a language, which stands once: among the examples of its SDK."""
-    return _sdk_file(LANGUAGES[language].example).read_text(encoding="utf-8")
+    return [folder / path for path in contents]
 
 
 def _sdk_file(path: str) -> Traversable:
@@ -83,9 +76,8 @@ def _fields(language: str, name: str, checkout: Path) -> dict[str, str]:
         return Template(text).substitute(words)
 
     return {
+        **words,
         "name": name,
-        "package": words["package"],
-        "version": words["version"],
         "language": spec.title,
         "source": spec.source,
         "tools": spec.tools,

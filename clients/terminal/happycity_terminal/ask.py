@@ -106,13 +106,10 @@ def ask(
         typer.echo("stopped", err=True)
         raise typer.Exit(event_loop.EXIT_STOPPED) from None
     if as_json:
-        content: Json = {
-            "game": question.started.match_id,
-            "bot": question.bot,
-            "seat": question.started.seat,
-            "decisions": list(map(reply_json, replies)),
-        }
-        write_json(content)
+        started, decisions = question.started, [*map(reply_json, replies)]
+        write_json(
+            {"game": started.match_id, "bot": question.bot, "seat": started.seat, "decisions": decisions}
+        )
     else:
         write([((summary(replies), Style.TITLE),)])
     if any(reply.kind in (ReplyKind.DIFFERS, ReplyKind.FAILED) for reply in replies):

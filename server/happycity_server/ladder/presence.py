@@ -272,10 +272,8 @@ class Presence:
             )
             return Wait(WaitReason.QUOTA, text, day_of(now) + _DAY)
         if bot.free_since is None:
-            text = f"{name} plays other matches first, or takes too few games at once"
-            return Wait(WaitReason.BUSY, text)
-        text = f"{name} waits for opponents that are connected and have room"
-        return Wait(WaitReason.OPPONENTS, text)
+            return Wait(WaitReason.BUSY, f"{name} plays other matches first, or takes too few games at once")
+        return Wait(WaitReason.OPPONENTS, f"{name} waits for opponents that are connected and have room")
 
     def idle(self) -> list[tuple[WaitReason, list[float | None]]]:
         """Return why connected guests play no deal, the most frequent reason first, and when each wait ends.
