@@ -9,7 +9,7 @@ import asyncio
 import random
 import sys
 from collections import Counter
-from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from typing import TypeVar
 from urllib.parse import urlsplit
 
@@ -40,7 +40,9 @@ class LightBot:
         self.welcomed = asyncio.Event()
         """Set when the server has welcomed it."""
         self.ends = Counter[str]()
-        """How its games ended; VOIDED for voided ones."""
+        """How its games ended, or why they were voided."""
+        self.answered = 0
+        """Decisions that it has answered."""
         self._address = address
         self._name = name
         self._rng = random.Random(name)
@@ -65,8 +67,11 @@ class LightBot:
             self._seats[started.match_id] = started.seat
         for over in response.games_over:
             seat = self._seats.pop(over.match_id)
-            ended = over.HasField("result")
-            self.ends[match_pb2.Ending.Name(over.result.seats[seat].ending) if ended else "VOIDED"] += 1
+            if over.HasField("result"):
+                self.ends[match_pb2.Ending.Name(over.result.seats[seat].ending)] += 1
+            else:
+                self.ends[match_pb2.VoidReason.Name(over.void_reason)] += 1
+        self.answered += len(response.decisions)
         uniform = self._rng.random
         answers = [
             pb.Answer(
@@ -78,6 +83,29 @@ class LightBot:
         ]
         pong = pb.Pong(nonce=response.ping.nonce) if response.HasField("ping") else None
         return pb.PlayRequest(answers=answers, pong=pong) if answers or pong else None
+
+
+class PatientBot(LightBot):
+    """Counts what others answer between its answer and its next decision; it plays one game at a time."""
+
+    def __init__(self, address: str, name: str, others: Sequence[LightBot], *, decisions: int) -> None:
+        super().__init__(address, name)
+        self.done = asyncio.Event()
+        """Set when there are as many `waits` as it is to count."""
+        self.waits: list[int] = []
+        """Decisions of others between an answer and the next decision of the game."""
+        self._others, self._decisions = others, decisions
+        self._before = 0
+
+    def _reply(self, response: pb.PlayResponse) -> pb.PlayRequest | None:
+        now = sum(other.answered for other in self._others)
+        if response.decisions and not response.games_started:
+            self.waits.append(now - self._before)
+            if len(self.waits) >= self._decisions:
+                self.done.set()
+        if response.decisions:
+            self._before = now
+        return super()._reply(response)
 
 
 class PageFollower:

@@ -1,7 +1,11 @@
-"""Load a server: `soak` with bots, `viewers` with followers of a page, `pages` with visitors.
+"""Load a server: `soak` and `fairness` with bots, `viewers` of a page, `pages` with visitors.
 
 soak: a thousand bots, two hundred games at once. The first minute is for warming up, the second is measured.
-Exit status 1 if a game is lost or a bot charged, or if the server's memory grows.
+Exit status 1 if a game is lost or a bot charged, or if the server's memory grows. The tournaments are stopped
+in the end, and games that would take longer than a stop allows are voided.
+
+fairness: how many decisions of 50 bots that play flat out are answered between an answer of a bot with one
+game at a time and its next decision.
 
 viewers: what viewers of a running tournament cost its server, in turns with and without them. Bots and
 viewers share the machine with it, so what counts is the server's processor time for a decision.
@@ -36,7 +40,7 @@ from happycity.v1.match_service_pb2_grpc import MatchServiceStub
 from happycity.wire.messages import config_message
 from happycity_tournament.storage.store import Store
 from tools import ROOT
-from tools.benchmarks.crowds import BURSTS, visit
+from tools.benchmarks.crowds import BURSTS, LightBot, PatientBot, visit
 from tools.benchmarks.harness import Process, read_line, scrape, send_line, serve, start, store_url
 
 PROCESSES = 4
@@ -54,6 +58,8 @@ QUIET_SECONDS = 3.0
 """How long calls are timed without visitors."""
 PAUSE_SECONDS = 0.02
 """Time between two calls, so that no limit is reached."""
+SEATS = 5
+STOPPED = "VOID_REASON_STOPPED"
 DECISIONS = "happycity_decisions_total"
 FINISHED = "happycity_matches_finished_total"
 RUNNING = 'happycity_matches{state="running"}'
@@ -118,9 +124,19 @@ class SoakOutcome:
     lost_streams: int = 0
 
     @property
+    def stopped(self) -> int:
+        """Games that were voided as their tournament was stopped."""
+        return self.ends[STOPPED] // SEATS
+
+    @property
+    def voided(self) -> int:
+        """Games that were voided for another reason."""
+        return sum(count for end, count in self.ends.items() if "VOID_" in end) // SEATS - self.stopped
+
+    @property
     def lost_games(self) -> int:
-        """Games that were started, and are not in the store."""
-        return self.started - self.stored
+        """Games that were started, and are not in the store, though nothing voided them."""
+        return self.started - self.stored - self.stopped - self.voided
 
     @property
     def warm(self) -> list[Sample]:
@@ -141,7 +157,7 @@ class SoakOutcome:
         problems = {
             f"{self.lost_games} games are lost": self.lost_games,
             f"{self.charged} games have forfeited seats": self.charged,
-            f"{self.ends['VOIDED']} games were voided": self.ends["VOIDED"],
+            f"{self.voided} games were voided": self.voided,
             f"{self.lost_streams} bots lost their streams": self.lost_streams,
             f"the server refused something {refused:.0f} times": refused,
             f"memory grows by {self.growth() / 1000:.0f} kB/s": 60 * self.growth()
@@ -161,7 +177,7 @@ class SoakOutcome:
             "games stored": f"{self.stored:,}",
             "games lost": f"{self.lost_games:,}",
             "games with a forfeit": f"{self.charged:,}",
-            "games voided": f"{self.ends['VOIDED']:,}",
+            "games voided, by the stop": f"{self.voided:,}, {self.stopped:,}",
             "streams lost": f"{self.lost_streams:,}",
             "games a second": f"{span.rate(FINISHED):,.1f}",
             "decisions a second": f"{span.rate(DECISIONS):,.0f}",
@@ -222,6 +238,8 @@ def soak(given: argparse.Namespace, folder: Path, stack: ExitStack) -> None:
     Raises:
         SystemExit: something was wrong.
     """
+    if given.bots < SEATS:
+        raise SystemExit(f"error: --bots {given.bots}: a table takes {SEATS} of them")
     limits = ("--streams-per-peer", str(2 * given.bots), "--open-tournaments", str(TOURNAMENTS))
     server = Loaded(folder, stack, *limits, "--workers", str(given.workers))
     empty = server.sample().rss
@@ -229,10 +247,11 @@ def soak(given: argparse.Namespace, folder: Path, stack: ExitStack) -> None:
     crowds = [server.crowd("bots", server.address, *names[first::PROCESSES]) for first in range(PROCESSES)]
     connected = sum(read_line(crowd)["connected"] for crowd in crowds)
     outcome = SoakOutcome(bots=connected, warm_up=given.warm_up, empty=empty, full=server.sample().rss)
-    games = max(1, given.games // TOURNAMENTS)
+    tournaments = min(TOURNAMENTS, given.bots // SEATS)
+    games = max(1, given.games // tournaments)
     ids = [
-        server.create(names[number::TOURNAMENTS], seats=5, concurrency=games, seed=number)
-        for number in range(TOURNAMENTS)
+        server.create(names[number::tournaments], seats=SEATS, concurrency=games, seed=number)
+        for number in range(tournaments)
     ]
     for sample in _samples(server, given.warm_up + given.seconds):
         outcome.samples.append(sample)
@@ -271,6 +290,36 @@ def _samples(server: Loaded, seconds: int) -> Iterator[Sample]:
         games = f"{sample.metrics[RUNNING]:.0f} games run, {sample.metrics[FINISHED]:.0f} are finished"
         print(f"\r{second:3} s: {games}, {sample.rss / 1e6:.1f} MB ", end="", file=sys.stderr, flush=True)
     print(file=sys.stderr)
+
+
+def fairness(given: argparse.Namespace, folder: Path, stack: ExitStack) -> None:
+    """Print the decisions that others answer while a bot with one game waits for its next decision."""
+    server = Loaded(folder, stack, "--streams-per-peer", str(2 * given.bots))
+    asyncio.run(_fairness(given, server))
+
+
+async def _fairness(given: argparse.Namespace, server: Loaded) -> None:
+    names = [f"eager{number}" for number in range(given.bots)]
+    others = [LightBot(server.address, name) for name in names]
+    patient = PatientBot(server.address, "patient", others, decisions=given.decisions)
+    crowd = [*others, patient, LightBot(server.address, "partner")]
+    playing = [asyncio.create_task(bot.play()) for bot in crowd]
+    for bot in crowd:
+        await bot.welcomed.wait()
+    await asyncio.to_thread(server.create, ["patient", "partner"], seats=2, concurrency=1)
+    await asyncio.to_thread(server.create, names, seats=2, concurrency=given.games)
+    await patient.done.wait()
+    waits = sorted(patient.waits)
+    print(
+        f"decisions of {given.bots} others with {given.games} games between an answer and the next decision:"
+    )
+    print(f"median {median(waits):,.0f}, 95% {waits[int(0.95 * len(waits))]:,}, most {waits[-1]:,}")
+    print(
+        f"decisions of each: {sum(bot.answered for bot in others) / given.bots:,.0f}, its own {len(waits):,}"
+    )
+    for task in playing:
+        task.cancel()
+    await asyncio.gather(*playing, return_exceptions=True)
 
 
 def viewers(given: argparse.Namespace, folder: Path, stack: ExitStack) -> None:
@@ -355,6 +404,12 @@ def main() -> None:
     command.add_argument("--workers", type=int, default=0, help="workers that play next to the server")
     command.add_argument("--seconds", type=int, default=60, help="how long is measured")
     command.add_argument("--warm-up", type=int, default=60, help="seconds of play before that")
+
+    command = commands.add_parser("fairness")
+    command.set_defaults(run=fairness)
+    command.add_argument("--bots", type=int, default=50, help="bots that play flat out")
+    command.add_argument("--games", type=int, default=400, help="their games at once")
+    command.add_argument("--decisions", type=int, default=300, help="decisions of the bot that is observed")
 
     command = commands.add_parser("viewers")
     command.set_defaults(run=viewers)

@@ -119,8 +119,11 @@ def pairs_of(
     return pairs
 
 
-def make_run(folder: Path, games: int) -> None:
-    """Make the run of a tournament of random movers in a folder, as the project of this interpreter does."""
+def make_run(folder: Path, games: int, distinct: int) -> None:
+    """Make the run of a tournament of random movers in a folder, as the project of this interpreter does.
+
+    Games beyond the `distinct` ones are copies of them, in later rounds and under other seeds.
+    """
     words = ("run", "--rounds", "1", "--seed", "1", "--no-web", "--bots", LIGHT_BOTS)
     used(Path(sys.prefix).parent, ("tournament", *words), folder)
     (played,) = (folder / "runs").iterdir()
@@ -132,11 +135,23 @@ def make_run(folder: Path, games: int) -> None:
     plan = schedule_of(config)
     with Store.create(f"sqlite:///{run / 'games.sqlite'}") as store:
         store.create_tournament(config.json(), games_total=plan.total_games, created_at=0.0)
-        made = _random_games(plan)
+        made = islice(_random_games(plan), distinct or None)
         while some := list(islice(made, 1000)):
             store.add_games(some)
     with closing(sqlite3.connect(run / "games.sqlite")) as database, database:
+        for copy in range(distinct, games, distinct) if distinct else ():
+            _copy_games(database, distinct, copy)
         database.execute("UPDATE tournaments SET state = 'finished'")
+
+
+def _copy_games(database: sqlite3.Connection, count: int, added: int) -> None:
+    """Copy the first games of a store; `added` is what makes their ids, rounds and seeds other ones."""
+    changed = {"id": "id +", "game_id": "game_id +", "round": "round +", "deal_seed": "deal_seed +"}
+    for table, key in (("games", "id"), ("records", "game_id"), ("times", "game_id")):
+        names = [name for _, name, *_ in database.execute(f"PRAGMA table_info({table})")]
+        values = ", ".join(f"{changed[name]} {added}" if name in changed else f'"{name}"' for name in names)
+        copied = f"INSERT INTO {table} SELECT {values} FROM {table} WHERE {key} <= ?"  # noqa: S608
+        database.execute(copied, (count,))
 
 
 def _random_games(plan: Schedule) -> Iterator[tuple[FinishedGame, Record]]:
@@ -180,7 +195,8 @@ def measure_games(given: argparse.Namespace) -> None:
         for tree, folder in folders.items():
             folder.mkdir()
             python, module = str(tree / ".venv/bin/python"), "tools.benchmarks.starts"
-            arguments = ("--make", str(folder), "--games", str(given.games))
+            counts = ("--games", str(given.games), "--distinct", str(given.distinct))
+            arguments = ("--make", str(folder), *counts)
             environment = {**os.environ, "PYTHONPATH": f"{paths[tree]}:{ROOT}"}
             subprocess.run([python, "-m", module, *arguments], cwd=folder, env=environment, check=True)
         for name, words in commands.items():
@@ -213,6 +229,7 @@ def main() -> None:
     options = parser(__doc__)
     options.add_argument("--against", type=Path, help="the other checkout, after `make setup`")
     options.add_argument("--games", type=int, default=0, help="measure commands on a run of so many games")
+    options.add_argument("--distinct", type=int, default=0, help="make so many games, and copies of them")
     options.add_argument("--luck", action="store_true", help="with --games: also without the luck of draws")
     options.add_argument("--compiled", action="store_true", help="with --games: by build/compiled of both")
     options.add_argument("--folder", type=Path, help="where runs are made, for which /tmp is too small")
@@ -221,7 +238,7 @@ def main() -> None:
     options.add_argument("--only", default="", help="part of the name of what is measured")
     given = options.parse_args()
     if given.make is not None:
-        make_run(given.make, given.games)
+        make_run(given.make, given.games, given.distinct)
         return
     if not given.games and given.against is None:
         options.error("--against is missing")

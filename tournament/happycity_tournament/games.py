@@ -167,6 +167,7 @@ class FinishedGame:
     @property
     def result(self) -> Result:
         """What standings and ratings take of it."""
+        endings = self.endings
         return Result(
             match_id=self.match_id,
             tournament_id=self.tournament_id,
@@ -176,8 +177,8 @@ class FinishedGame:
             places=self.places,
             points=self.points,
             coins=tuple([seat.coins for seat in self.seats]),
-            endings=self.endings,
-            reasons=self.reasons,
+            endings=endings,
+            reasons=self.reasons if endings else (),
             luck=self.luck,
             recorded_luck=self.recorded_luck,
         )

@@ -29,6 +29,8 @@ from happycity_tournament.plain_json import json_line
 
 RecordedGame = tuple[FinishedGame, str | None]
 """A game and its record; None where there is none, or where records are not read."""
+TimedGame = tuple[FinishedGame, str | bytes | None]
+"""A game and its record, in whose place a store may have packed times: it has no metrics then."""
 
 _GAMES_AT_ONCE = 200
 

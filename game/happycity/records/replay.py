@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import fields
+from functools import lru_cache
 from typing import Any, TypeVar
 
 from happycity.errors import ConfigError, DealError, HappyCityError, RecordError, ReplayError
@@ -215,13 +216,14 @@ def config_of(record: Json) -> Config:
     """Return the kind of game of a record."""
     config = _get(record, "config", dict)
     try:
-        return Config(
-            players=_get(config, "players", int),
-            mode=Mode(_get(config, "mode", str)),
-            scoring=Scoring(_get(config, "scoring", str)),
-        )
+        return _config(_get(config, "players", int), _get(config, "mode", str), _get(config, "scoring", str))
     except (ConfigError, ValueError) as error:
         raise RecordError(f"config: {error}") from None
+
+
+@lru_cache
+def _config(players: int, mode: str, scoring: str) -> Config:
+    return Config(players=players, mode=Mode(mode), scoring=Scoring(scoring))
 
 
 def results_of(record: Json) -> tuple[SeatResult, ...]:

@@ -2,9 +2,11 @@
 
 import json
 import re
+import sqlite3
 import statistics
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from contextlib import closing
 from dataclasses import replace
 from html.parser import HTMLParser
 from itertools import pairwise
@@ -99,6 +101,22 @@ def rows_of(page: Page, section: str) -> dict[str, list[str]]:
     """Return a section's table by the text of its first cell that is neither a number nor a range."""
     rows = page.tables[section][1:]
     return {next(cell for cell in row if not re.fullmatch(r"[\d-]+", cell)): row for row in rows}
+
+
+@pytest.mark.level(1)
+def test_packed_times_change_nothing_but_what_it_costs(played: Path, tmp_path: Path, run: Run) -> None:
+    store, out = tmp_path / "games.sqlite", tmp_path / "out"
+    results = []
+    with closing(sqlite3.connect(played)) as original, closing(sqlite3.connect(store)) as database:
+        original.backup(database)
+        assert database.execute("SELECT COUNT(*) FROM times").fetchone() == (48,)
+        for change in ("DELETE FROM times WHERE game_id > 20", "DELETE FROM times"):
+            for command in (("report",), ("export", "--format", "csv")):
+                assert run(*command, store, "--out", out)[0] == 0
+                results.append(out.read_bytes())
+            database.execute(change)
+            database.commit()
+    assert results[:2] == results[2:]
 
 
 STANDINGS = "document.querySelector('#standings .wide')"

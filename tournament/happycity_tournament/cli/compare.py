@@ -133,7 +133,7 @@ def sentence(comparison: BotComparison, after: str) -> str:
 def _games(source: Source, rules: CountingRules) -> Iterator[RecordedGame]:
     from happycity_tournament.standings.rated_games import games_with_reasons
 
-    games = games_with_reasons(source, rules, with_records=True)
+    games = games_with_reasons(source.games(with_records=True), rules)
     return ((game, record) for game, record, reason in games if reason is None)
 
 

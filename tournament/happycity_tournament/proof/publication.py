@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from happycity_tournament.config import TournamentConfig
 
 GAMES_FILE = "games.jsonl.gz"
+_LEVEL = 6  # with 9 it takes twice the time, and 3% less room
 MAX_RESULT = 16 * 2**20
 """Maximum size of the file of results, in bytes."""
 MAX_LINE = 2**20
@@ -179,7 +180,7 @@ def write_lines(path: Path, lines: Iterable[bytes]) -> None:
     with (
         replacing(path) as partial_path,
         partial_path.open("wb") as raw,
-        gzip.GzipFile(fileobj=raw, mode="wb", filename="", mtime=0) as file,
+        gzip.GzipFile(fileobj=raw, mode="wb", filename="", mtime=0, compresslevel=_LEVEL) as file,
     ):
         file.writelines(lines)
 

@@ -82,7 +82,7 @@ def publish(
         raise ConfigError(f"{source.name}: it is {stored.state.value}; only a finished one can be published")
     if TournamentConfig.of(stored.config) != commitment.deals:
         raise ConfigError(f"{source.name}: its configuration is not the one that was committed to")
-    games = games_with_reasons(source, CountingRules([stored]), with_records=True)
+    games = games_with_reasons(source.games(with_records=True), CountingRules([stored]))
     played = ((game, record) for game, record, reason in games if reason is not Uncounted.AFTER_DECISION)
     lines = map(game_line, played)
     known = {**commitment.json(), "acts": list(acts)}

@@ -11,16 +11,18 @@ import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from happycity.records.record import Json
 from happycity.records.replay import metrics_of, record_at
 from happycity_runtime.files import replacing
 from happycity_tournament.games import FinishedGame
 from happycity_tournament.ratings.statistics import Moments
-from happycity_tournament.recorded_games import RecordedGame, named_record, read_record
+from happycity_tournament.recorded_games import named_record, read_record
 from happycity_tournament.standings.counted import CountingRules
 from happycity_tournament.storage.sources import Source
+
+_Record = TypeVar("_Record", bound=str | bytes | None)
 
 
 @dataclass(slots=True)
@@ -41,14 +43,15 @@ def export_games(source: Source, out: Path, *, file_format: str, game: int | Non
         SourceError: there is no such game.
     """
     exported = Exported()
-    chosen = source.games(with_records=True) if game is None else [source.game(game)]
-    games = _counted(chosen, exported)
     unrated = set() if file_format == "records" else _unrated(source, last=game)
     with replacing(out) as path, path.open("w", encoding="utf-8", newline="") as file:
         if file_format == "records":
-            file.writelines(_named(*recorded) for recorded in games if recorded[1] is not None)
+            records = source.games(with_records=True) if game is None else [source.game(game)]
+            recorded = _counted(records, exported)
+            file.writelines(_named(found, record) for found, record in recorded if record is not None)
             return exported
-        rows = (row for each in games for row in seat_rows(*each, unrated=each[0].match_id in unrated))
+        timed = _counted(source.timed_games() if game is None else [source.game(game)], exported)
+        rows = (row for each in timed for row in seat_rows(*each, unrated=each[0].match_id in unrated))
         if file_format == "jsonl":
             file.writelines(json.dumps(row._asdict()) + "\n" for row in rows)
         else:
@@ -98,7 +101,7 @@ class SeatRow(NamedTuple):
     metrics: str | None
 
 
-def seat_rows(game: FinishedGame, record: str | None, *, unrated: bool) -> Iterator[SeatRow]:
+def seat_rows(game: FinishedGame, record: str | bytes | None, *, unrated: bool) -> Iterator[SeatRow]:
     """Yield a row for each seat."""
     metrics, (number, table, rotation) = _metrics(game, record), game.position or (None, None, None)
     for seat, (bot, result) in enumerate(zip(game.bots, game.seats, strict=True)):
@@ -126,24 +129,28 @@ def seat_rows(game: FinishedGame, record: str | None, *, unrated: bool) -> Itera
         )
 
 
-def _named(game: FinishedGame, record: str | None) -> str:
+def _named(game: FinishedGame, record: str) -> str:
     """Return the line of a record with the names of its bots."""
     with record_at(f"game {game.match_id}"):
-        return named_record(game.bots, record or "") + "\n"
+        return named_record(game.bots, record) + "\n"
 
 
-def _counted(games: Iterable[RecordedGame], exported: Exported) -> Iterator[RecordedGame]:
+def _counted(
+    games: Iterable[tuple[FinishedGame, _Record]], exported: Exported
+) -> Iterator[tuple[FinishedGame, _Record]]:
     for game, record in games:
         exported.games += 1
         exported.without_record += record is None
         yield game, record
 
 
-def _metrics(game: FinishedGame, record: str | None) -> list[str | None]:
+def _metrics(game: FinishedGame, record: str | bytes | None) -> list[str | None]:
     """Return by seat the numbers that the bot sent with its answers, as JSON; None where there are none."""
+    if not isinstance(record, str):
+        return [None] * len(game.bots)
     by_seat: list[dict[str, Moments]] = [{} for _ in game.bots]
     with record_at(f"game {game.match_id}"):
-        for seat, numbers in [] if record is None else metrics_of(read_record(record)):
+        for seat, numbers in metrics_of(read_record(record)):
             for name, number in numbers.items():
                 by_seat[seat].setdefault(name, Moments()).add(number)
     summaries = [{name: _summary(by_name[name]) for name in sorted(by_name)} for by_name in by_seat]

@@ -98,7 +98,7 @@ def write_report(source: Source, out: Path, *, sharing: Sequence[str], processes
     rules = CountingRules(tournaments)
     bots = list(dict.fromkeys(source.bots()))
     data = ReportData(bots)
-    for game in games_with_reasons(source, rules, with_records=True):
+    for game in games_with_reasons(source.timed_games(), rules):
         data.add(*game)
     test = rules.rule(tournaments[0].id).test if len(tournaments) == 1 else None
     configs = [(config, config.bots) for config in rules.configs.values()]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from array import array
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,6 +19,7 @@ from happycity_tournament.recorded_games import read_record
 from happycity_tournament.standings.counted import Uncounted
 from happycity_tournament.standings.standings import Forfeits, Standing, standings_of
 from happycity_tournament.standings.stats import GameTable, Stats
+from happycity_tournament.storage.packing import Times, unpack_times
 
 _GAMES_AT_ONCE = 1000
 _POWERS = 10 ** np.arange(17)
@@ -78,8 +78,12 @@ class ReportData:
         self._numbers = {bot: number for number, bot in enumerate(bots)}
         self._thinking, self._round_trips = _Gathered(), _Gathered()
 
-    def add(self, game: FinishedGame, record: str | None, reason: Uncounted | None = None) -> None:
-        """Count a game, which may not count for a reason, or raise a RecordError: its record is malformed."""
+    def add(self, game: FinishedGame, record: str | bytes | None, reason: Uncounted | None = None) -> None:
+        """Count a game, which may not count for a reason, with its record or packed times.
+
+        Raises:
+            RecordError: these are malformed.
+        """
         if game.started_at is not None and game.finished_at is not None:
             self.started_at = min(self.started_at, game.started_at)
             self.finished_at = max(self.finished_at, game.finished_at)
@@ -96,7 +100,7 @@ class ReportData:
         if record is not None:
             with record_at(f"game {game.match_id}"):
                 self._add_record(game, record)
-        if game.forfeited and len(self.forfeited) < MAX_FORFEITS_SHOWN:
+        if result.endings and len(self.forfeited) < MAX_FORFEITS_SHOWN:
             self.forfeited.append(game)
         if len(self._results) == _GAMES_AT_ONCE:
             self._count()
@@ -118,17 +122,19 @@ class ReportData:
         lines = {line.bot: line for line in standings_of(self.stats, ratings, self._forfeits)}
         return [lines[line.bot] for line in ratings.lines]
 
-    def _add_record(self, game: FinishedGame, text: str) -> None:
-        record = read_record(text)
-        for seat, numbers in metrics_of(record):
-            count_metrics(self._times[game.bots[seat]].metrics, numbers)
-        movers, (think_us, round_trip_us) = movers_of(record), clock_of(record)
-        if not think_us:
-            return
-        self.timed_games += 1
-        bots = [self._numbers[bot] for bot in game.bots]
-        self._thinking.add([bots[seat] for seat in movers], think_us)
-        self._round_trips.add(bots, round_trip_us)
+    def _add_record(self, game: FinishedGame, record: str | bytes) -> None:
+        if isinstance(record, bytes):
+            times = unpack_times(record, len(game.bots))
+        else:
+            content = read_record(record)
+            for seat, numbers in metrics_of(content):
+                count_metrics(self._times[game.bots[seat]].metrics, numbers)
+            times = Times(movers_of(content), *clock_of(content))
+        if times.think_us:
+            self.timed_games += 1
+            bots = np.array([self._numbers[bot] for bot in game.bots])
+            self._thinking.add(bots[np.asarray(times.movers)], times.think_us)
+            self._round_trips.add(bots, times.round_trip_us)
 
     def _count(self) -> None:
         """Count what has gathered."""
@@ -142,21 +148,24 @@ class _Gathered:
     """Times of bots that are counted many at once."""
 
     def __init__(self) -> None:
-        self._bots, self._micros = array("q"), array("q")
+        self._bots: list[Ints] = []
+        self._micros: list[Sequence[int]] = []
 
-    def add(self, bots: Sequence[int], micros: Sequence[int]) -> None:
+    def add(self, bots: Ints, micros: Sequence[int]) -> None:
         """Take times in microseconds with the numbers of their bots; 0 is none, as of a bot not asked."""
-        self._bots.extend(bots)
-        self._micros.extend(micros)
+        self._bots.append(bots)
+        self._micros.append(micros)
 
     def count(self, histograms: Sequence[Histogram]) -> None:
         """Count what has gathered, to three digits, in the histograms of all bots."""
-        bots, micros = np.array(self._bots), np.array(self._micros)
+        if not self._micros:
+            return
+        bots, micros = np.concatenate(self._bots), np.concatenate(self._micros).astype(np.int64)
         for number, histogram in enumerate(histograms):
             own = _three_digits(micros[(bots == number) & (micros > 0)])
             values, counts = np.unique(own, return_counts=True)
             histogram.update(dict(zip(values.tolist(), counts.tolist(), strict=True)))
-        self._bots, self._micros = array("q"), array("q")
+        self._bots, self._micros = [], []
 
 
 def _three_digits(numbers: Ints) -> Ints:

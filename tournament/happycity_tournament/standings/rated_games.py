@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from happycity.errors import ConfigError, RecordError, suggestion
 from happycity_tournament.config import MEAN_ELO, TournamentConfig
@@ -15,12 +15,13 @@ from happycity_tournament.ratings.results import Ratings
 from happycity_tournament.ratings.sprt import SprtState
 from happycity_tournament.recorded_games import check_printable
 from happycity_tournament.standings.counted import CountingRules, Uncounted
-from happycity_tournament.storage.database import DAMAGED
-from happycity_tournament.storage.sources import Source, SourceError
 
 if TYPE_CHECKING:
     from happycity_tournament.ratings.columns import Games
     from happycity_tournament.ratings.estimate import Estimate
+    from happycity_tournament.storage.sources import Source
+
+_Record = TypeVar("_Record", bound=str | bytes | None)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,6 +49,10 @@ def load_for_rating(sources: Sequence[Source], renamed: Mapping[str, str]) -> Ra
         StoreError: a store is damaged.
         ConfigError: `renamed` is about a bot that isn't there.
     """
+    # They import SQLAlchemy, for which whoever verifies would wait.
+    from happycity_tournament.storage.database import DAMAGED  # noqa: PLC0415
+    from happycity_tournament.storage.sources import SourceError  # noqa: PLC0415
+
     stored = [source.tournaments() for source in sources]
     rules = [CountingRules(tournaments) for tournaments in stored]
     configs = [
@@ -76,14 +81,14 @@ def load_for_rating(sources: Sequence[Source], renamed: Mapping[str, str]) -> Ra
 
 
 def games_with_reasons(
-    source: Source, rules: CountingRules, *, with_records: bool = False
-) -> Iterator[tuple[FinishedGame, str | None, Uncounted | None]]:
+    games: Iterable[tuple[FinishedGame, _Record]], rules: CountingRules
+) -> Iterator[tuple[FinishedGame, _Record, Uncounted | None]]:
     """Yield the games of a source with their records, and why they don't count, if they don't.
 
     Copies of games of no tournament are left out.
     """
     seen = set[int]()
-    for game, record in source.games(with_records=with_records):
+    for game, record in games:
         if game.tournament_id is None:
             key = game.result.copy_key
             if key in seen:

@@ -1,12 +1,18 @@
-"""Records as the store keeps them: a line of JSON, compressed."""
+"""Records as the store keeps them: a line of JSON, compressed, and apart from it the times in it."""
 
 from __future__ import annotations
 
+import sys
 import zlib
-from collections.abc import Callable
+from array import array
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
+from happycity.errors import RecordError
 from happycity.records.record import Json
+from happycity.records.replay import clock_of, movers_of
 from happycity_tournament.plain_json import json_line
+from happycity_tournament.recorded_games import read_record
 
 LONGEST_RECORD = 16 * 2**20
 """The most bytes of an unpacked record; a usual one has 7,000."""
@@ -19,11 +25,66 @@ An unpacked record takes twenty times the memory, so it is made when it is store
 """
 
 
+class Times(NamedTuple):
+    """The times in a record, in microseconds; without a clock there are none."""
+
+    movers: Sequence[int]
+    """The seats of all decisions."""
+    think_us: Sequence[int]
+    round_trip_us: Sequence[int]
+    """The last round trip of each seat."""
+
+
 def pack(record: Record) -> bytes:
     """Return a record as the store keeps it; one that is compressed already stays as it is."""
     if isinstance(record, bytes):
         return record
     return zlib.compress(record.encode() if isinstance(record, str) else json_line(record()), _LEVEL)
+
+
+def pack_with_times(record: Record) -> tuple[bytes, bytes | None]:
+    """Return a record as the store keeps it, and its times, if reports need nothing else of it.
+
+    The times are `movers`, a byte each, then `round_trip_us` and `think_us`, 4 bytes each, the lowest first.
+    """
+    if callable(record):
+        content = record()
+        packed = pack(lambda: content)
+    else:
+        packed = pack(record)
+        try:
+            content = read_record(record if isinstance(record, str) else unpack(packed))
+        except (RecordError, ValueError, zlib.error):  # reading the record says what is wrong
+            return packed, None
+    return packed, None if "metrics" in content else _pack_times(content)
+
+
+def _pack_times(record: Json) -> bytes | None:
+    try:
+        thinking, round_trips = clock_of(record)
+        micros = array("I", round_trips + thinking)
+        movers = bytes(movers_of(record))
+    except (RecordError, OverflowError):  # more than an hour, or malformed
+        return None
+    if sys.byteorder == "big":
+        micros.byteswap()
+    return zlib.compress(movers + micros.tobytes(), _LEVEL) if thinking else None
+
+
+def unpack_times(packed: bytes, seats: int) -> Times:
+    """Return the times of a game with this number of seats; RecordError if these aren't such."""
+    try:
+        times = zlib.decompress(packed)
+    except zlib.error:
+        times = b""
+    decisions, rest = divmod(len(times) - 4 * seats, 5)
+    movers = array("B", times[: max(0, decisions)])
+    if rest or not movers or max(movers) >= seats:
+        raise RecordError("times: not those of its decisions")
+    micros = array("I", times[decisions:])
+    if sys.byteorder == "big":
+        micros.byteswap()
+    return Times(movers, micros[seats:], micros[:seats])
 
 
 def unpack(packed: bytes) -> str:

@@ -155,7 +155,7 @@ def games_of(rows: Sequence[Row[Any]]) -> list[FinishedGame]:
             tournament_id=row.tournament_id,
             position=None if row.round is None else (row.round, row.table, row.rotation),
             deal_seed=int(row.deal_seed),
-            config=Config(players=row.players, mode=Mode(row.mode), scoring=Scoring(row.scoring)),
+            config=_config(row.players, row.mode, row.scoring),
             bots=tuple(names),
             bot_seeds=tuple(seeds),
             seats=tuple(map(SeatResult, *of_seats, endings, reasons)),
@@ -166,6 +166,11 @@ def games_of(rows: Sequence[Row[Any]]) -> list[FinishedGame]:
         )
         found.append(game)
     return found
+
+
+@lru_cache(maxsize=100)
+def _config(players: int, mode: str, scoring: str) -> Config:
+    return Config(players=players, mode=Mode(mode), scoring=Scoring(scoring))
 
 
 def _moment(stored: float) -> float | None:

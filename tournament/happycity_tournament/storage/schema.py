@@ -19,7 +19,7 @@ from sqlalchemy import (
     event,
 )
 
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 """Goes up with every change of a table; stores of other versions are refused."""
 VERSION_KEY = "schema_version"
 """The key in the table `meta` of the version that the tables have."""
@@ -109,6 +109,14 @@ records = Table(
     metadata,
     Column("game_id", _Id, ForeignKey("games.id"), primary_key=True, autoincrement=False),
     Column("record", LargeBinary, nullable=False),
+)
+
+# What reports take of records, of games whose record has no more for them.
+times = Table(
+    "times",
+    metadata,
+    Column("game_id", _Id, ForeignKey("games.id"), primary_key=True, autoincrement=False),
+    Column("times", LargeBinary, nullable=False),
 )
 
 # Tables of people whose game is not over, so that it continues after a restart.

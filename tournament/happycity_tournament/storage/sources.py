@@ -6,10 +6,11 @@ Games are read as a stream, so a source may be larger than the memory. Reading c
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from itertools import islice
 from pathlib import Path
+from typing import TypeVar
 
 from sqlalchemy import make_url
 from sqlalchemy.exc import ArgumentError
@@ -21,6 +22,7 @@ from happycity_runtime.files import filled_lines
 from happycity_tournament.games import FinishedGame, Result
 from happycity_tournament.recorded_games import (
     RecordedGame,
+    TimedGame,
     check_printable,
     game_of_record,
     in_parts,
@@ -35,6 +37,7 @@ from happycity_tournament.storage.stored import StoredTournament
 _SQLITE_HEADER = b"SQLite format 3\0"
 _RECORD_FILES = (".json", ".jsonl")
 _GAMES_AT_ONCE = 200
+_Record = TypeVar("_Record", bound=str | bytes | None)
 LIST_GAMES = "tournament games"
 """The command that lists games with their ids."""
 
@@ -69,6 +72,10 @@ class Source(ABC):
     @abstractmethod
     def games(self, *, with_records: bool) -> Iterator[RecordedGame]:
         """Yield all games: a store's in the order of their schedules, a file's in its own order."""
+
+    def timed_games(self) -> Iterator[TimedGame]:
+        """Yield all games in the same order, with what tables and reports take of their records."""
+        return iter(self.games(with_records=True))
 
     def results(self) -> Iterator[list[Result]]:
         """Yield what ratings take of all games in the order of `games`, some of one tournament at once."""
@@ -144,11 +151,11 @@ class StoreSource(Source):
 
     def games(self, *, with_records: bool) -> Iterator[RecordedGame]:
         """Yield the games by tournament, round, table and rotation; those of no tournament by their ids."""
-        games = self._store.all_games(tournament_id=self._tournament, with_records=with_records)
-        self._opened.enter_context(closing(games))  # an error may end the reading in the middle
-        for game, record in games:
-            self._check(game.bots)
-            yield game, record
+        return self._checked(self._store.all_games(tournament_id=self._tournament, with_records=with_records))
+
+    def timed_games(self) -> Iterator[TimedGame]:
+        """Yield the games in the same order, with records only where packed times aren't enough."""
+        return self._checked(self._store.timed_games(tournament_id=self._tournament))
 
     def results(self) -> Iterator[list[Result]]:
         """Yield what ratings take of the games, some of one tournament at once."""
@@ -186,6 +193,14 @@ class StoreSource(Source):
     def close(self) -> None:
         """Close the store; readings that have not ended end."""
         self._opened.close()
+
+    def _checked(
+        self, games: Generator[tuple[FinishedGame, _Record]]
+    ) -> Iterator[tuple[FinishedGame, _Record]]:
+        self._opened.enter_context(closing(games))  # an error may end the reading in the middle
+        for game, record in games:
+            self._check(game.bots)
+            yield game, record
 
     def _check(self, bots: Iterable[str]) -> None:
         try:

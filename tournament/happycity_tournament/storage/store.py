@@ -29,7 +29,7 @@ from happycity_tournament.config import TournamentState
 from happycity_tournament.games import LARGEST_ID, BotProfile, FinishedGame, Result
 from happycity_tournament.storage.database import DAMAGED, Database
 from happycity_tournament.storage.errors import StoreError
-from happycity_tournament.storage.packing import Record, pack, unpack
+from happycity_tournament.storage.packing import Record, pack, pack_with_times, unpack
 from happycity_tournament.storage.rows import (
     GAME_COLUMNS,
     RESULT_COLUMNS,
@@ -51,6 +51,7 @@ from happycity_tournament.storage.schema import (
     records,
     requests,
     tables,
+    times,
     tournaments,
 )
 from happycity_tournament.storage.stored import Problems, Progress, StoredTournament
@@ -160,7 +161,8 @@ class Store(Database):
             if ids:
                 connection.execute(delete(meta).where(meta.c.key == NEXT_MATCH_KEY))
                 connection.execute(insert(meta).values(key=NEXT_MATCH_KEY, value=str(next_id)))
-                connection.execute(delete(records).where(records.c.game_id.in_(ids)))
+                for table in (times, records):
+                    connection.execute(delete(table).where(table.c.game_id.in_(ids)))
                 connection.execute(delete(games).where(games.c.id.in_(ids)))
         return len(ids)
 
@@ -168,13 +170,17 @@ class Store(Database):
         """Store finished games with their records, all of them or, if one can't be stored, none."""
         if not batch:
             return
-        packed = [
-            {"game_id": game.match_id, "record": pack(record)} for game, record in batch if record is not None
-        ]
+        packed, timed = list[dict[str, Any]](), list[dict[str, Any]]()
+        for game, record in batch:
+            if record is not None:
+                whole, times_of_it = pack_with_times(record)
+                packed.append({"game_id": game.match_id, "record": whole})
+                timed += [{"game_id": game.match_id, "times": times_of_it}] if times_of_it else []
         with self.writing() as connection:
             insert_games(connection, [game for game, _ in batch])
-            if packed:
-                connection.execute(insert(records), packed)
+            for table, rows in ((records, packed), (times, timed)):
+                if rows:
+                    connection.execute(insert(table), rows)
             single = [
                 game.match_id for game, _ in batch if game.tournament_id is None and game.ladder is None
             ]
@@ -351,9 +357,24 @@ class Store(Database):
         query: Select[Any] = select(*GAME_COLUMNS)
         if with_records:
             query = query.add_columns(records.c.record).outerjoin(records, records.c.game_id == games.c.id)
+        for game, row in self._games(query, tournament_id):
+            yield game, self._read(row.record, unpack) if with_records and row.record else None
+
+    def timed_games(
+        self, *, tournament_id: int | None = None
+    ) -> Generator[tuple[FinishedGame, str | bytes | None]]:
+        """Yield games as `all_games` does, with packed times, or with the record where it has more."""
+        query = select(*GAME_COLUMNS, times.c.times, records.c.record)
+        query = query.outerjoin(times, times.c.game_id == games.c.id)
+        without = and_(times.c.times.is_(None), records.c.game_id == games.c.id)
+        for game, row in self._games(query.outerjoin(records, without), tournament_id):
+            yield game, row.times or (row.record and self._read(row.record, unpack))
+
+    def _games(
+        self, query: Select[Any], tournament_id: int | None
+    ) -> Iterator[tuple[FinishedGame, Row[Any]]]:
         for rows in self._scheduled(query, tournament_id):
-            for game, row in zip(self._read(rows, games_of), rows, strict=True):
-                yield game, self._read(row[-1], unpack) if with_records and row[-1] else None
+            yield from zip(self._read(rows, games_of), rows, strict=True)
 
     def bots(self) -> Iterator[str]:
         """Yield the names of the bots of all games, some more than once."""
