@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import structlog
-from hypothesis import HealthCheck, settings
-from hypothesis.internal.charmap import charmap
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from tests import levels
 
 if TYPE_CHECKING:  # tests of the rules do without databases
@@ -25,6 +25,8 @@ _COMMON = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("ordinary", _COMMON, derandomize=True, max_examples=50)
 settings.register_profile("nightly", _COMMON, derandomize=True, max_examples=500)
 settings.register_profile("new-examples", _COMMON, max_examples=1000, print_blob=True)
+
+pytest.register_assert_rewrite("tests.tables")
 
 KINDS = ("sqlite", "postgresql")
 """The databases that a store may be in."""
@@ -105,9 +107,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items[:] = [item for item in items if levels.level_of(item) in run]
 
 
+@settings(_COMMON, max_examples=1, database=None)
+@given(st.tuples(st.text(), st.integers(), st.floats()))
+def _first_property(_: object) -> None:
+    """Let Hypothesis make its tables: of Unicode, and of the constants in all modules that are loaded.
+
+    They take some CPU seconds in a new checkout, with which the first property test would be charged.
+    """
+
+
 def pytest_collection_finish() -> None:
     """Leave thousands of modules and tests out of all garbage collections to come."""
-    charmap()  # or the first property test would be charged with the tables of Unicode
+    _first_property()
     gc.collect()
     gc.freeze()
 

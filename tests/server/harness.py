@@ -1,7 +1,7 @@
 """Servers on a free port with a time of their own, and calls to them by the names of their methods."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -82,6 +82,12 @@ async def pages(folder: Path, *, web: str = "127.0.0.1:0", **values: Any) -> Asy
     async with run_server(settings(folder, web=web, **values)) as server:
         assert server.web is not None
         yield server.web
+
+
+def alarms(lines: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return the lines of a log that operators are woken by, but for those of a machine that is busy."""
+    warnings = (line for line in lines if line["log_level"] not in ("info", "debug"))
+    return [line for line in warnings if line["event"] != "overloaded"]
 
 
 # Calls ---------------------------------------------------------------------------------------------------

@@ -67,7 +67,10 @@ def test_container_of_a_killed_launcher_is_removed_at_the_next_start(tmp_path: P
     with start(runtime(tmp_path, "exec sleep 600")) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == b"created\n"
-        for pid in reversed(launcher.tree(process.pid)):
+        killed = launcher.tree(process.pid)
+        for pid in killed:
+            os.kill(pid, signal.SIGSTOP)  # or it would see its child end, and remove the container
+        for pid in reversed(killed):
             os.kill(pid, signal.SIGKILL)
         process.communicate(timeout=LIMIT)
     assert calls(tmp_path) == ["run /nowhere"]
