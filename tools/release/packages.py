@@ -72,13 +72,18 @@ def pack_typescript(out: Path) -> None:
 
 
 def pack_rust(out: Path) -> None:
-    """Pack the crate; it is compiled by its users."""
+    """Pack the crate and that of the engine; they are compiled by their users.
+
+    There is no lock file in them: cargo makes one by the registry, which has no engine yet.
+    """
     target = ROOT / "clients/rust/target"
-    _run(
-        *("cargo", "package", "--quiet", "--locked", "--allow-dirty", "--no-verify", "--target-dir", target),
-        folder=ROOT / "clients/rust",
-    )
-    shutil.copy(target / f"package/happycity-{version()}.crate", out)
+    for name, folder in (("happycity-engine", "engine"), ("happycity", "clients/rust")):
+        _run(
+            *("cargo", "package", "--quiet", "--exclude-lockfile", "--allow-dirty", "--no-verify"),
+            *("--package", name, "--target-dir", target),
+            folder=ROOT / folder,
+        )
+        shutil.copy(target / f"package/{name}-{version()}.crate", out)
 
 
 def pack_java(out: Path) -> None:

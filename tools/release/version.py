@@ -24,7 +24,7 @@ PLACES = {
     "clients/go/play.go": rf'^const Version = "{_NUMBER}"$',
     "clients/typescript/package.json": rf'^  "version": "{_NUMBER}",$',
     "clients/typescript/package-lock.json": rf'"name": "happycity",\s+"version": "{_NUMBER}",',
-    "clients/rust/Cargo.toml": rf'^version = "{_NUMBER}"$',
+    "clients/rust/Cargo.toml": rf'^(?:happycity-engine = \{{ )?version = "{_NUMBER}"',
     "clients/rust/Cargo.lock": _IN_LOCK,
     "engine/Cargo.toml": rf'^version = "{_NUMBER}"$',
     "engine/Cargo.lock": rf'^name = "happycity-engine(?:-python)?"\nversion = "{_NUMBER}"$',

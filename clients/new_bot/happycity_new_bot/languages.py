@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from happycity import ConfigError
 
 GO_MODULE = "github.com/happycity-arena/happycity/clients/go"
 
@@ -37,11 +40,37 @@ class ProjectLanguage:
     """What an image needs of a checkout."""
     packages: str = ""
     """Packages of Debian that GitHub's machines lack; they have Go, Node.js, Rust, Java and Maven."""
+    image_packages: str = ""
+    """What the image installs before the SDK."""
+    bot: str = ""
+    """The bot in the project's test."""
+    does: str = "It buys the most expensive card on offer, and takes any special"
+    """What the bot does."""
+    card: str = "spa"
+    """The card that it builds in the decision of the project's test."""
+    search: Mapping[str, Any] = field(default_factory=dict)
+    """What is different in the project of the bot that searches; nothing where the SDK has none."""
+
+    def searching(self, name: str) -> ProjectLanguage:
+        """Return the language's project whose bot searches; ConfigError if there is none."""
+        if not self.search:
+            raise ConfigError(f"--search: {name} has no example of a bot that searches")
+        does = "It plays moves out in sampled worlds, and chooses the one that does best"
+        return replace(self, does=does, card="perfumery", **self.search)
 
 
 _BUILT_BY = "pyproject.toml", "hatch_build.py", "README.md", "LICENSE"
 _PACKAGES = "game", "runtime", "evaluation", "server", "tournament", "ladder", "clients", "viewer", "web"
 _PYTHON_SDK = (*_BUILT_BY, *_PACKAGES)
+
+# Where it is installed already, as in the environment of a checkout, pip must not change it.
+_PYTHON_BUILD = (
+    'python -c "import happycity_client" 2> /dev/null || python -m pip install --quiet --editable .',
+)
+_ENGINE = 'python -c "import happycity_engine" 2> /dev/null || python -m pip install --quiet $engine'
+_CARGO = (
+    "RUN apt-get update && apt-get install -y --no-install-recommends cargo && rm -rf /var/lib/apt/lists/*"
+)
 
 LANGUAGES: Mapping[str, ProjectLanguage] = {
     "python": ProjectLanguage(
@@ -51,16 +80,23 @@ LANGUAGES: Mapping[str, ProjectLanguage] = {
         tools="Python 3.11 or later",
         command="python bot.py",
         submitted=("*.py",),
-        # Where it is installed already, as in the environment of a checkout, pip must not change it.
-        build=(
-            'python -c "import happycity_client" 2> /dev/null || python -m pip install --quiet --editable .',
-        ),
+        build=_PYTHON_BUILD,
         test=(
             'python -c "import pytest" 2> /dev/null || python -m pip install --quiet pytest',
             "python -m pytest --quiet",
         ),
         requirement="happycity @ $checkout",
         sdk_folders=_PYTHON_SDK,
+        bot="First",
+        search={
+            "example": "python/examples/searcher.py",
+            "tools": "Python 3.11 and Rust 1.63, or later ones",
+            "build": (*_PYTHON_BUILD, _ENGINE),
+            "requirement": 'happycity @ $checkout", "happycity-engine @ $checkout/engine/python',
+            "sdk_folders": (*_PYTHON_SDK, "engine"),
+            "image_packages": _CARGO,
+            "bot": "Searcher",
+        },
     ),
     "go": ProjectLanguage(
         title="Go",
@@ -73,6 +109,7 @@ LANGUAGES: Mapping[str, ProjectLanguage] = {
         test=("go test ./...",),
         requirement=f"\nreplace {GO_MODULE} => $sdk",
         sdk_folders=("clients/go",),
+        bot="happycity.Stateless(choose)",
     ),
     "typescript": ProjectLanguage(
         title="TypeScript",
@@ -89,6 +126,7 @@ LANGUAGES: Mapping[str, ProjectLanguage] = {
         test=("npm test --silent",),
         requirement="file:$sdk",
         sdk_folders=("clients/typescript",),
+        bot="() => choose",
     ),
     "rust": ProjectLanguage(
         title="Rust",
@@ -100,7 +138,13 @@ LANGUAGES: Mapping[str, ProjectLanguage] = {
         build=("cargo build --quiet --release",),
         test=("cargo test --quiet --release",),
         requirement='{ path = "$sdk" }',
-        sdk_folders=("clients/rust",),
+        sdk_folders=("clients/rust", "engine"),
+        bot="|_| bot::choose",
+        search={
+            "example": "rust/examples/searcher.rs",
+            "requirement": '{ path = "$sdk", features = ["engine"] }',
+            "bot": "bot::searcher",
+        },
     ),
     "java": ProjectLanguage(
         title="Java",
@@ -116,6 +160,7 @@ LANGUAGES: Mapping[str, ProjectLanguage] = {
         ),
         test=("mvn -q -B -ntp test",),
         sdk_folders=("clients/java", "clients/conformance", "proto"),
+        bot="BotFactory.stateless(First::choose)",
     ),
     "cpp": ProjectLanguage(
         title="C++",
@@ -128,6 +173,7 @@ LANGUAGES: Mapping[str, ProjectLanguage] = {
         test=("build/bot_test",),
         requirement="add_subdirectory($sdk happycity)",
         sdk_folders=("clients/cpp", "clients/conformance", "proto"),
+        bot="choose",
         packages="cmake g++ libgrpc++-dev libprotobuf-dev protobuf-compiler protobuf-compiler-grpc",
     ),
     "bridge": ProjectLanguage(
@@ -138,8 +184,16 @@ LANGUAGES: Mapping[str, ProjectLanguage] = {
         command="happycity bridge -- bash bot.sh",
         submitted=("bot.sh",),
         build=("@:",),
-        test=("$$(HAPPYCITY) ask first.decision --bot '$$(BOT)' | grep 'build Spa'",),
+        test=("$$(HAPPYCITY) ask first.decision --bot '$$(BOT)' | grep 'build $card_name'",),
         requirement="happycity[arena] @ $checkout",
         sdk_folders=_PYTHON_SDK,
+        search={
+            "example": "examples/bash/searcher.sh",
+            "tools": "bash, jq, and Rust 1.63 or later",
+            "build": (_ENGINE,),
+            "requirement": "happycity[arena] @ $checkout' '$checkout/engine/python",
+            "sdk_folders": (*_PYTHON_SDK, "engine"),
+            "image_packages": _CARGO,
+        },
     ),
 }
