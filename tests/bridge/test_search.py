@@ -1,10 +1,12 @@
 """What a program may ask of the native engine."""
 
 import json
+import re
 from typing import Any
 
 import pytest
 from tests.bridge.decisions import decision_in, random_decisions
+from tests.bridge.test_encode import BRIDGE_MD
 
 import happycity.compiled
 from happycity import Config, Game, Mode
@@ -40,6 +42,10 @@ def test_worlds_and_playouts_are_those_of_the_engine() -> None:
             own = asked(decision, ask="playouts", position=world["position"])
             assert own["values"] == [worlds[0].playout(move.index) for move in decision.moves]
             assert asked(decision, ask="position", position=world["position"]) == world
+    documented = json.loads(
+        re.findall(r"^```json\n(.*)\n```$", BRIDGE_MD.read_text("utf-8"), re.MULTILINE)[1]
+    )
+    assert [*documented] == [*world, "id"]
     while world["outcome"] is None:
         world = asked(decision, ask="apply", position=world["position"], move=len(world["legal"]) - 1)
     assert sorted(world["outcome"]) == ["coins", "hearts", "inhabitants", "points", "ranks"]
@@ -82,6 +88,6 @@ def test_what_is_wrong_with_a_request_is_said() -> None:
 
 def test_without_the_engine_it_is_said_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(happycity.compiled, "native", lambda name: None)
-    told = "but the native engine is not installed; in a checkout, make engine builds it"
-    assert complaint(decision_in(Game.deal(Config(players=2), seed=1)), ask="sample", seed=1) == told
-    assert complaint(ask="position", position="00") == told
+    hint = "but the native engine is not installed; in a checkout, make engine builds it"
+    assert complaint(decision_in(Game.deal(Config(players=2), seed=1)), ask="sample", seed=1) == hint
+    assert complaint(ask="position", position="00") == hint
