@@ -15,6 +15,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from base64 import b64encode
 from pathlib import Path
 from typing import Final
 
@@ -24,8 +25,10 @@ ENGINE: Final = ROOT / "engine"
 NAME: Final = "happycity_engine.wasm"
 WASM: Final = ENGINE / "c" / NAME
 HASH: Final = ENGINE / "c" / f"{NAME}.sha256"
-COPIES: Final = (ROOT / "clients" / "go" / NAME,)
-"""Copies in packages whose tools take files from their own folder alone."""
+GO: Final = ROOT / "clients" / "go" / NAME
+"""A copy, as Go embeds files of a module's own folder alone."""
+TYPESCRIPT: Final = ROOT / "clients" / "typescript" / "src" / "engine-wasm.ts"
+"""The same as text, which Node, browsers and bundlers all load in one way."""
 COMPILER: Final = "rustc 1.63.0"
 STACK: Final = 64 * 1024
 """Bytes for the deepest call: the engine has no recursion, and a position is less than 1 kB."""
@@ -79,6 +82,13 @@ def hash_line(wasm: bytes) -> str:
     return f"{hashlib.sha256(wasm).hexdigest()}  {NAME}\n"
 
 
+def files(wasm: bytes) -> dict[Path, bytes]:
+    """Return what packages take, by path."""
+    packed = b64encode(wasm).decode()
+    text = f'/** The native engine; `make wasm` writes it. */\nexport const WASM =\n  "{packed}";\n'
+    return {WASM: wasm, HASH: hash_line(wasm).encode(), GO: wasm, TYPESCRIPT: text.encode()}
+
+
 def main() -> None:
     """Write the files, or compare them."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
@@ -86,9 +96,7 @@ def main() -> None:
     check = parser.parse_args().check
     if lacking():
         sys.exit(f"error: {lacking()}; python3 -m tools install wasm")
-    wasm = compiled()
-    files = {HASH: hash_line(wasm).encode(), **dict.fromkeys((WASM, *COPIES), wasm)}
-    for path, content in files.items():
+    for path, content in files(compiled()).items():
         if not check:
             path.write_bytes(content)
         elif not path.exists() or path.read_bytes() != content:
