@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import random
 import subprocess
 import sys
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -171,8 +173,9 @@ def test_bots_choose_alike(name: str, mode: Mode, uses: Uses) -> None:
     assert tried > 40
 
 
-def test_cases_of_sdks_are_current() -> None:
+def test_cases_of_sdks_are_current(engine: ModuleType) -> None:
     """The file that the bindings of all SDKs are compared with says what the engine does."""
     command = [sys.executable, str(ROOT / "clients/conformance/make_positions.py"), "--check"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    environment = {**os.environ, "PYTHONPATH": str(Path(str(engine.__file__)).parent)}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -127,7 +127,7 @@ LANGUAGES: Mapping[str, ProjectLanguage] = {
             "mvn -q -B -ntp package -Dmaven.test.skip",
         ),
         test=("mvn -q -B -ntp test",),
-        sdk_folders=("clients/java", "clients/conformance", "proto"),
+        sdk_folders=("clients/java", "clients/conformance", "engine/c", "proto"),
     ),
     "cpp": ProjectLanguage(
         title="C++",
@@ -142,7 +142,7 @@ LANGUAGES: Mapping[str, ProjectLanguage] = {
         ),
         test=("build/bot_test",),
         requirement="add_subdirectory($sdk happycity)",
-        sdk_folders=("clients/cpp", "clients/conformance", "proto"),
+        sdk_folders=("clients/cpp", "clients/conformance", "engine/c", "engine/src", "proto"),
         packages="cmake g++ libgrpc++-dev libprotobuf-dev protobuf-compiler protobuf-compiler-grpc",
     ),
     "bridge": ProjectLanguage(
