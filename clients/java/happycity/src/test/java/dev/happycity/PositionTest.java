@@ -15,31 +15,33 @@ import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.function.Executable;
 
 class PositionTest {
   /** A line of positions.jsonl, which make_positions.py describes. */
-  private record Case(
-      String view,
-      String seed,
-      String position,
-      int fast,
-      int[] legal_moves,
-      double[] playouts,
-      double[] fast_playouts,
-      int quick_move,
-      List<List<Integer>> score,
-      List<List<Integer>> random_playout,
-      String opened,
-      String next,
-      String next_turn,
-      String awaiting,
-      int[] awaited,
-      String revealed,
-      int[] random_moves,
-      String end,
-      List<List<Integer>> outcome,
-      int[] deal,
-      String dealt) {
+  private static final class Case {
+    String view;
+    String seed;
+    String position;
+    int fast;
+    int[] legal_moves;
+    double[] playouts;
+    double[] fast_playouts;
+    int quick_move;
+    List<List<Integer>> score;
+    List<List<Integer>> random_playout;
+    String opened;
+    String next;
+    String next_turn;
+    String awaiting;
+    int[] awaited;
+    String revealed;
+    int[] random_moves;
+    String end;
+    List<List<Integer>> outcome;
+    int[] deal;
+    String dealt;
+
     Decision decision() throws InvalidProtocolBufferException {
       View seen = View.parseFrom(Base64.getDecoder().decode(view));
       return new Decision(dev.happycity.v1.Decision.newBuilder().setView(seen).build());
@@ -133,7 +135,7 @@ class PositionTest {
     assertRefused(() -> Position.sample(view, 1, 1, 2, 3, 4, 5, 6, 7, 8, 9));
   }
 
-  private static void assertRefused(org.junit.jupiter.api.function.Executable call) {
+  private static void assertRefused(Executable call) {
     assertThrows(IllegalArgumentException.class, call);
   }
 
