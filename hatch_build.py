@@ -113,9 +113,9 @@ def sources() -> dict[str, Path]:
     wheel has these too.
     """
     languages = (ROOT / "clients/new_bot/happycity_new_bot/languages.py").read_text("utf-8")
-    examples = re.findall(r'\bexample"?[=:] ?"(\S+)",$', languages, re.MULTILINE)
-    copied = (*examples, "conformance/first.decision")
-    return {f"happycity_new_bot/first/{name}": ROOT / "clients" / name for name in copied} | {
+    named = (*re.findall(r'"([\w/.-]+/[\w.-]+)"', languages), "conformance/first.decision")
+    copied = {f"happycity_new_bot/first/{name}": ROOT / "clients" / name for name in named}
+    return {name: file for name, file in copied.items() if file.is_file()} | {
         file.relative_to((ROOT / package).parent).as_posix(): file
         for package in PACKAGES
         for file in sorted((ROOT / package).rglob("*"))

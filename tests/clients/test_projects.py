@@ -4,6 +4,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from tests.new_bot.test_projects import SEARCHING
 from tests.texts.projects import follow_readme
 from tests.texts.reader import Reader
 
@@ -21,9 +22,6 @@ def maven_repository(folder: Path) -> Path:
         if path.relative_to(users).as_posix() not in ("io", "io/github"):
             own.symlink_to(path)
     return folder
-
-
-SEARCHING = [name for name, spec in LANGUAGES.items() if spec.search]
 
 
 @pytest.mark.parametrize(

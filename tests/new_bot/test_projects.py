@@ -4,7 +4,6 @@ import fnmatch
 import json
 import re
 import tomllib
-from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -17,12 +16,13 @@ from happycity_new_bot.languages import LANGUAGES, ProjectLanguage
 from happycity_new_bot.project import package_name, write_project
 from happycity_runtime.installation import own_checkout
 
-KINDS = [(name, False) for name in LANGUAGES] + [(name, True) for name in LANGUAGES if LANGUAGES[name].search]
+SEARCHING = [name for name, one in LANGUAGES.items() if (ROOT / "clients" / one.search["example"]).exists()]
+KINDS = [(name, False) for name in LANGUAGES] + [(name, True) for name in SEARCHING]
 """The languages, each with and without search, where its SDK has a bot that searches."""
 
 
 def spec_of(language: str, *, search: bool) -> ProjectLanguage:
-    return LANGUAGES[language].searching(language) if search else LANGUAGES[language]
+    return LANGUAGES[language].searching() if search else LANGUAGES[language]
 
 
 def test_the_bot_is_the_sdks_own_example(tmp_path: Path) -> None:
@@ -31,14 +31,6 @@ def test_the_bot_is_the_sdks_own_example(tmp_path: Path) -> None:
         folder, spec = tmp_path / f"{language} {search}", spec_of(language, search=search)
         write_project(folder, language, name="ann", checkout=ROOT, search=search)
         assert (folder / spec.source).read_bytes() == (ROOT / "clients" / spec.example).read_bytes()
-
-
-def test_every_example_that_searches_can_begin_a_project() -> None:
-    for name, spec in LANGUAGES.items():
-        first = ROOT / "clients" / spec.example
-        folder = first.parent if first.parent.name != "first" else first.parents[1]
-        searchers = [path for path in folder.iterdir() if path.stem.lower() == "searcher"]
-        assert bool(searchers) == bool(spec.search), name
 
 
 @pytest.mark.parametrize(("language", "search"), KINDS)
@@ -121,7 +113,7 @@ def test_bad_input_is_refused(tmp_path: Path) -> None:
 def test_a_language_without_a_bot_that_searches_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(LANGUAGES, "go", replace(LANGUAGES["go"], search={}))
-    with pytest.raises(ConfigError, match=r"^--search: go has no example of a bot that searches$"):
+    monkeypatch.setitem(LANGUAGES["go"].search, "example", "go/examples/none.go")
+    with pytest.raises(ConfigError, match=r"^--search: the SDK of go has no example of a bot that searches$"):
         new_bot(tmp_path / "ann", language=Language("go"), search=True)
     assert not list(tmp_path.iterdir())

@@ -98,10 +98,14 @@ def pack_java(out: Path) -> None:
 
 
 def pack_cpp(out: Path) -> None:
-    """Pack the sources with the contract and the table of cards, so that the archive alone can be built."""
+    """Pack the sources with contract, table of cards and engine, so that the archive alone can be built."""
     top = f"happycity-cpp-{version()}"
     files = {path: ROOT / "clients/cpp" / path for path in _files("clients/cpp", *_OF_EVERY_SDK)}
     files |= {f"proto/{path}": ROOT / "proto" / path for path in _files("proto") if "/v1/" in path}
+    engine = (
+        path for path in _files("engine", "python/", "tests/") if path.endswith((".rs", ".h", "LICENSE"))
+    )
+    files |= {f"engine/{path}": ROOT / "engine" / path for path in engine}
     files["clients/conformance/catalogue.json"] = ROOT / "clients/conformance/catalogue.json"
     _pack_folder(out, top, files)
 

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from happycity import ConfigError
-
 GO_MODULE = "github.com/happycity-arena/happycity/clients/go"
 
 
@@ -38,6 +36,8 @@ class ProjectLanguage:
     """What the project's files call the SDK of a checkout."""
     sdk_folders: tuple[str, ...] = ()
     """What an image needs of a checkout."""
+    more: Mapping[str, str] = field(default_factory=dict)
+    """Further files of the project, each with its example."""
     packages: str = ""
     """Packages of Debian that GitHub's machines lack; they have Go, Node.js, Rust, Java and Maven."""
     image_packages: str = ""
@@ -48,13 +48,11 @@ class ProjectLanguage:
     """What the bot does."""
     card: str = "spa"
     """The card that it builds in the decision of the project's test."""
-    search: Mapping[str, Any] = field(default_factory=dict)
-    """What is different in the project of the bot that searches; nothing where the SDK has none."""
+    search: Mapping[str, Any]
+    """What is different in the project of the bot that searches."""
 
-    def searching(self, name: str) -> ProjectLanguage:
-        """Return the language's project whose bot searches; ConfigError if there is none."""
-        if not self.search:
-            raise ConfigError(f"--search: {name} has no example of a bot that searches")
+    def searching(self) -> ProjectLanguage:
+        """Return the language's project whose bot searches."""
         does = "It plays moves out in sampled worlds, and chooses the one that does best"
         return replace(self, does=does, card="perfumery", **self.search)
 
@@ -110,6 +108,12 @@ LANGUAGES: Mapping[str, ProjectLanguage] = {
         requirement=f"\nreplace {GO_MODULE} => $sdk",
         sdk_folders=("clients/go",),
         bot="happycity.Stateless(choose)",
+        search={
+            "source": "searcher.go",
+            "example": "go/examples/searcher/searcher.go",
+            "more": {"main.go": "go/examples/searcher/main.go"},
+            "bot": "newSearcher",
+        },
     ),
     "typescript": ProjectLanguage(
         title="TypeScript",
@@ -127,6 +131,12 @@ LANGUAGES: Mapping[str, ProjectLanguage] = {
         requirement="file:$sdk",
         sdk_folders=("clients/typescript",),
         bot="() => choose",
+        search={
+            "source": "searcher-rule.ts",
+            "example": "typescript/examples/searcher-rule.ts",
+            "more": {"bot.ts": "typescript/examples/searcher.ts"},
+            "bot": "searcher",
+        },
     ),
     "rust": ProjectLanguage(
         title="Rust",
@@ -159,8 +169,14 @@ LANGUAGES: Mapping[str, ProjectLanguage] = {
             "mvn -q -B -ntp package -Dmaven.test.skip",
         ),
         test=("mvn -q -B -ntp test",),
-        sdk_folders=("clients/java", "clients/conformance", "proto"),
+        sdk_folders=("clients/java", "clients/conformance", "engine/c", "proto"),
         bot="BotFactory.stateless(First::choose)",
+        search={
+            "source": "src/main/java/Searcher.java",
+            "example": "java/examples/src/main/java/Searcher.java",
+            "command": "java -cp target/bot.jar:target/lib/* Searcher",
+            "bot": "Searcher::new",
+        },
     ),
     "cpp": ProjectLanguage(
         title="C++",
@@ -172,8 +188,13 @@ LANGUAGES: Mapping[str, ProjectLanguage] = {
         build=("cmake -S . -B build -DCMAKE_BUILD_TYPE=Release", "cmake --build build --parallel 2"),
         test=("build/bot_test",),
         requirement="add_subdirectory($sdk happycity)",
-        sdk_folders=("clients/cpp", "clients/conformance", "proto"),
+        sdk_folders=("clients/cpp", "clients/conformance", "engine/c", "engine/src", "proto"),
         bot="choose",
+        search={
+            "example": "cpp/examples/searcher.cpp",
+            "tools": "CMake 3.22, a compiler of C++20, gRPC and Protobuf, and Rust 1.63",
+            "bot": "happycity::factory_of<Searcher>()",
+        },
         packages="cmake g++ libgrpc++-dev libprotobuf-dev protobuf-compiler protobuf-compiler-grpc",
     ),
     "bridge": ProjectLanguage(

@@ -32,7 +32,9 @@ def write_project(
     Raises:
         ConfigError: the folder is in use or can't be written, the name can't be a bot's, or no bot searches.
     """
-    spec = LANGUAGES[language].searching(language) if search else LANGUAGES[language]
+    spec = LANGUAGES[language].searching() if search else LANGUAGES[language]
+    if not _sdk_file(spec.example).is_file():
+        raise ConfigError(f"--search: the SDK of {language} has no example of a bot that searches")
     check_bot_name(name)
     if not re.fullmatch(r"[\w./:+@-]+", checkout.as_posix()):
         raise ConfigError(f"--checkout: {checkout}: Makefiles can't name a folder with spaces or quotes")
@@ -40,7 +42,8 @@ def write_project(
         raise ConfigError(f"DIR: {folder} exists and is not an empty folder")
     fields = _fields(spec, language, name, checkout)
     templates = files("happycity_new_bot") / "templates"
-    contents = {spec.source: _sdk_file(spec.example).read_bytes()}
+    examples = {spec.source: spec.example, **spec.more}
+    contents = {path: _sdk_file(example).read_bytes() for path, example in examples.items()}
     contents[FIRST_DECISION] = _sdk_file(f"conformance/{FIRST_DECISION}").read_bytes()
     for path, source in (*_files(templates / "common"), *_files(templates / language)):
         text = source.read_text(encoding="utf-8")
@@ -89,6 +92,8 @@ def _fields(spec: ProjectLanguage, language: str, name: str, checkout: Path) -> 
         "source": spec.source,
         "does": spec.does,
         "bot": spec.bot,
+        "bot_name": spec.bot.rpartition(" ")[2],
+        "module": Path(spec.source).stem,
         "card": spec.card,
         "card_constant": spec.card.upper(),
         "image_packages": spec.image_packages,
