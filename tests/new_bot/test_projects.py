@@ -50,6 +50,8 @@ def test_a_project_is_complete(language: str, *, search: bool, tmp_path: Path) -
         assert (ROOT / part).exists()
     assert f"--build-context checkout={ROOT}" in texts["README.md"]
     assert "'My.Bot=" in texts["Makefile"]
+    if language == "java":  # the image starts the class that there is
+        assert f'"{Path(spec_of(language, search=search).source).stem}"]' in texts["Dockerfile"]
 
 
 def test_an_image_has_all_packages_of_pythons_sdk() -> None:
