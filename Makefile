@@ -11,7 +11,7 @@ PYTEST := $(BIN)/pytest -n auto --dist worksteal
 COMPILED_TESTS := tests/game tests/evaluation tests/bots tests/envs/selfplay tests/server/play tests/sdk/test_decision.py tests/sdk/test_player.py
 CLIENT_TESTS := $(BIN)/pytest -n auto --dist loadgroup tests/clients
 
-.PHONY: help setup envs compiled pure engine run test test-programs test-all test-nightly test-under-load compiled-copy coverage clients sdks fuzz lint audit format proto site clean
+.PHONY: help setup envs compiled pure engine wasm run test test-programs test-all test-nightly test-under-load compiled-copy coverage clients sdks fuzz lint audit format proto site clean
 
 help: ## Show all targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/'
@@ -38,6 +38,9 @@ pure: $(READY) ## Remove what `make compiled` made
 engine: $(READY) ## Build the native engine for searches into .venv, and test it, which takes cargo
 	$(BIN)/uv pip install --quiet --reinstall-package happycity-engine ./engine/python
 	$(BIN)/pytest tests/engine
+
+wasm: ## Compile the native engine to WebAssembly again, for which it takes Debian 12's rustc
+	$(PYTHON) -m tools engine-wasm
 
 run: $(READY) ## Play a tournament of 500 rounds between the reference bots
 	$(BIN)/tournament run --rounds 500
@@ -100,7 +103,7 @@ lint: $(READY) ## Check style, types, layers, spelling, the contract, and that t
 	$(BIN)/buf format --diff --exit-code
 	rm -rf build/stubs
 	$(MAKE) --no-print-directory proto STUBS=build/stubs
-	for package in v1 access hosting tournament ladder model worker; do \
+	for package in v1 access hosting tournament ladder worker; do \
 		diff -r -x __init__.py -x __pycache__ build/stubs/happycity/$$package game/happycity/$$package || exit 1; done
 
 audit: $(READY) ## Look for known vulnerabilities of all locked packages, in the databases of each language

@@ -109,12 +109,13 @@ class Wheel(BuildHookInterface[BuilderConfig]):
 def sources() -> dict[str, Path]:
     """Return the files of all packages by their paths in a wheel, without what was compiled in the checkout.
 
-    `happycity new-bot` begins a project with the first bot of an SDK, and with a decision to test it, so the
+    `happycity new-bot` begins a project with an example of an SDK, and with a decision to test it, so the
     wheel has these too.
     """
     languages = (ROOT / "clients/new_bot/happycity_new_bot/languages.py").read_text("utf-8")
-    first_bots = [*re.findall(r'^ +example="(\S+)",$', languages, re.MULTILINE), "conformance/first.decision"]
-    return {f"happycity_new_bot/first/{name}": ROOT / "clients" / name for name in first_bots} | {
+    named = (*re.findall(r'"([\w/.-]+/[\w.-]+)"', languages), "conformance/first.decision")
+    copied = {f"happycity_new_bot/first/{name}": ROOT / "clients" / name for name in named}
+    return {name: file for name, file in copied.items() if file.is_file()} | {
         file.relative_to((ROOT / package).parent).as_posix(): file
         for package in PACKAGES
         for file in sorted((ROOT / package).rglob("*"))

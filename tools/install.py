@@ -51,6 +51,7 @@ NEEDS = {
             "libgtest-dev",
         ),
     ),
+    "wasm": Need(("wasm-ld",), ("rustc", "libstd-rust-dev-wasm32", "lld")),
     "image": Need(("buildah",), ("buildah", "mmdebstrap")),
     "prometheus": Need(("prometheus",), ("prometheus",)),
     "nginx": Need(("nginx",), ("nginx",)),

@@ -22,14 +22,13 @@ from google.protobuf.message import Message
 
 from happycity import BotInfo, Config, Deal, Ending, Event, Game, Mode, Phase, VoidReason
 from happycity.match import seat_results
-from happycity.records.random_games import movers_rng, random_move, record_random_game
+from happycity.records.random_games import movers_rng, play_random_game, random_move, record_random_game
 from happycity.v1 import match_pb2
 from happycity.v1 import play_service_pb2 as play
 from happycity.wire.enums import enum_number
 from happycity.wire.match import bot_info_message, result_message
 from happycity.wire.messages import config_message, decision_message
 from happycity_check.recorded_match import RecordedMatch
-from happycity_evaluation.policies import play_to_end
 
 FILE = Path(__file__).with_name("messages.jsonl")
 DECISION_FILE = Path(__file__).with_name("first.decision")
@@ -86,10 +85,12 @@ def messages() -> Iterator[tuple[str, Message]]:
     )
     for mode in Mode:
         yield from _decisions(Config(players=3, mode=mode))
-    outcome = play_to_end(Game.deal(config, seed=3), random_move, random.Random(3))
+    game = Game.deal(config, seed=3)
+    play_random_game(game, random.Random(3))
+    assert game.outcome is not None
     endings = [Ending.FINISHED, Ending.CRASHED, Ending.SILENT]
     reasons = ["", "IndexError: tuple index out of range", "it has never answered"]
-    seats = seat_results(outcome, endings, reasons)
+    seats = seat_results(game.outcome, endings, reasons)
     yield "game over", play.GameOver(match_id=MATCH_ID, result=result_message(seats))
     reason = enum_number(match_pb2.VoidReason, VoidReason.SHUTDOWN)
     yield "game voided", play.GameOver(match_id=LARGEST, void_reason=reason)

@@ -59,17 +59,6 @@ type Settings struct {
 	transport credentials.TransportCredentials
 }
 
-// Dial prepares a connection for the other services of a server, such as its forward model: to the same address as
-// the bot's, with the same token and certificates. [Play] makes its own connections. Nothing is sent before the first
-// call.
-func (s Settings) Dial() (*grpc.ClientConn, error) {
-	s, err := s.complete()
-	if err != nil {
-		return nil, err
-	}
-	return s.dial()
-}
-
 // complete fills in what is left out, reads the files of TLS, and leaves of the address what gRPC and messages need.
 func (s Settings) complete() (Settings, error) {
 	file, err := readSettingsFile()

@@ -14,6 +14,9 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "std")]
+extern crate std;
+
 mod bytes;
 mod cards;
 mod cities;

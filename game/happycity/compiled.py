@@ -59,3 +59,14 @@ def native(name: str) -> Any:
             f"install {own}; in its checkout, make engine builds it"
         )
     return getattr(engine, name)
+
+
+def required(name: str) -> Any:
+    """Return a class of the native engine; ImportError where the engine isn't installed.
+
+    Raises:
+        ConfigError: the engine is of another version than this package.
+    """
+    if (found := native(name)) is None:
+        raise ImportError("the native engine is not installed; in a checkout, make engine builds it")
+    return found

@@ -54,7 +54,6 @@ from happycity_server.places.protocol import WorkerService
 from happycity_server.play.clock import FairClock, UnixClock
 from happycity_server.play.events import Events
 from happycity_server.play.lobby import SWEEP_SECONDS, Lobby
-from happycity_server.play.session import Session
 from happycity_server.process.listening import (
     BotServer,
     CertificateFiles,
@@ -267,8 +266,6 @@ class _ServerParts:
             requests=self._requests,
             is_hosted=self._is_hosted,
         )
-        if settings.simulation_workers:
-            events.arrived.append(self._start_model)
 
         # What is served.
         reader = self._ladder_reader()
@@ -296,8 +293,7 @@ class _ServerParts:
             tables=tables,
             hosting=hosting,
         )
-        absent = {"ModelService": not settings.simulation_workers, "HostingService": hosting is None}
-        self._services = tuple(name for name in CONTRACT if not absent.get(name.rpartition(".")[2]))
+        self._services = tuple(name for name in CONTRACT if hosting or not name.endswith(".HostingService"))
         self._health = HealthService()
         self._add_services(workers)
 
@@ -345,14 +341,6 @@ class _ServerParts:
     def _is_hosted(self, bot: str) -> bool:
         """Return whether no program but a submitted one may connect as a bot."""
         return bool(self._hosted_digest(bot)) or self.tournaments.running.pins(bot)
-
-    def _start_model(self, session: Session) -> None:
-        """Start the forward model for a bot that may ask it, before a clock runs for that bot.
-
-        Bots of the Python SDK have the rules.
-        """
-        if not session.software.startswith("happycity-python/"):
-            self.server.pool.start()
 
     async def start(self) -> None:
         """Go on with what an earlier server has left, and serve."""

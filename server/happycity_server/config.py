@@ -37,7 +37,7 @@ _LIMITS = SessionLimits()
 _FOR_WORKERS = {
     *("house", "no_clock", "message_bytes", "hello_time", "ping_interval", "stall_time", "outbox_bytes"),
     *("games_per_bot", "streams_per_token", "streams_per_peer", "calls_per_second", "calls_burst"),
-    *("simulation_workers", "simulation_playouts_per_minute", "sandbox", "hosted_memory"),
+    *("sandbox", "hosted_memory"),
 }
 
 
@@ -236,10 +236,6 @@ class GameLimits(CommandSettings):
     """Practice matches of a bot, and tables of a visitor, in an hour."""
     open_tournaments: PositiveInt = 16
     """Tournaments that may wait or run at once."""
-    simulation_workers: NonNegativeInt = 1
-    """Processes that play for the forward model; 0 turns it off."""
-    simulation_playouts_per_minute: PositiveInt = 120_000
-    """Playouts and positions of the forward model a minute, for each token, or each address without one."""
 
 
 class ServerSettings(

@@ -90,7 +90,6 @@ class ArenaMetrics(Collector):
         yield _counter("store_commits", "Transactions with games.", store.commits)
         yield _counter("store_commit_seconds", "What those took.", store.commit_seconds)
         yield _gauge("store_games_waiting", text, store.games_waiting)
-        yield _counter("playouts", "Playouts of simulations.", self.server.pool.playouts)
 
     def _ladder(self) -> Iterator[Metric]:
         if self.ladder is None:

@@ -9,7 +9,7 @@ import pytest
 from tests.tables import Table
 
 from happycity import Config, Game, Move
-from happycity_bridge.decode import chosen_move, parse_answer
+from happycity_bridge.decode import ProgramAnswer, chosen_move, parse_answer
 from happycity_bridge.errors import AnswerError
 
 MOVES = Game.deal(Config(players=2), seed=1).legal_moves
@@ -17,10 +17,16 @@ MOVES = Game.deal(Config(players=2), seed=1).legal_moves
 BRIDGE_MD = Path(__file__).resolve().parents[2] / "docs" / "bridge.md"
 
 
+def answer_in(line: str) -> ProgramAnswer:
+    answer = parse_answer(line)
+    assert isinstance(answer, ProgramAnswer)
+    return answer
+
+
 def meaning(line: str) -> Iterator[str]:
     """Yield what is read, or the complaint, and whether the error names the legal moves."""
     try:
-        answer = parse_answer(line)
+        answer = answer_in(line)
         yield f"{chosen_move(answer, MOVES)}, {answer}"
     except AnswerError as error:
         yield f"{error.complaint}{'; legal: ' + ', '.join(map(str, error.legal)) if error.legal else ''}"
@@ -43,7 +49,7 @@ def test_the_documented_answers_mean_the_same() -> None:
     written = [line for row in rows for line in re.findall(r"`([^`]+)`", row)]
     assert len(written) > len(rows) > 3
     moves = [Move.parse("coin"), Move.parse("build school")]
-    assert [chosen_move(parse_answer(line), moves) for line in written] == [moves[1]] * len(written)
+    assert [chosen_move(answer_in(line), moves) for line in written] == [moves[1]] * len(written)
 
 
 def test_long_answers_are_shortened() -> None:
@@ -54,10 +60,10 @@ def test_long_answers_are_shortened() -> None:
         ("9" * 5000, "which is not a legal move"),
     ]:
         with pytest.raises(AnswerError) as caught:
-            chosen_move(parse_answer(line), MOVES)
+            chosen_move(answer_in(line), MOVES)
         assert caught.value.complaint == complaint
         assert len(str(caught.value)) < 300
-    infinite = parse_answer(f'{{"move": 0, "metrics": {{"up": 1{"0" * 400}, "down": -1{"0" * 400}}}}}')
+    infinite = answer_in(f'{{"move": 0, "metrics": {{"up": 1{"0" * 400}, "down": -1{"0" * 400}}}}}')
     assert infinite.metrics == {"up": math.inf, "down": -math.inf}
 
 

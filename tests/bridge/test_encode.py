@@ -60,7 +60,7 @@ def test_the_form_of_a_decision() -> None:
 
 def test_the_documented_decision_is_one() -> None:
     # Keys and their order, moves and their texts are those of a real one.
-    (shown,) = re.findall(r"^```json\n(.*)\n```$", BRIDGE_MD.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    shown, _ = re.findall(r"^```json\n(.*)\n```$", BRIDGE_MD.read_text(encoding="utf-8"), flags=re.MULTILINE)
     documented = json.loads(shown)
     real = encode.decision(next(random_decisions(Config(players=2), 1)))
     assert [*documented] == ["type", "id", *(key for key in real if key != "type")]

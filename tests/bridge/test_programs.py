@@ -89,6 +89,21 @@ async def test_numbers_of_a_program_go_with_their_choice(open_pool: Open) -> Non
             assert decision.notes == expected
 
 
+async def test_a_program_searches_while_a_decision_waits(open_pool: Open) -> None:
+    """It gets what it asks for, also of a decision that the clock has settled meanwhile."""
+    pytest.importorskip("happycity_engine")
+    bot, game = join(open_pool("searching")), Game.deal(CONFIG, seed=1)
+    late = asyncio.create_task(bot.choose(decision_in(game)))
+    await asyncio.sleep(0)
+    late.cancel()
+    decision = decision_in(game)
+    chosen = await bot.choose(decision)
+    worlds = [decision.position(seed=2 + number) for number in range(5)]
+    values = [sum(world.playout(move.index) for world in worlds) / 5 for move in decision.moves]
+    assert decision.notes == {"round": 1.0, "value": max(values)}
+    assert chosen is decision.moves[values.index(max(values))]
+
+
 @pytest.mark.usefixtures("unhurried")
 async def test_a_voided_game_ends_its_program_too(open_pool: Open, tmp_path: Path) -> None:
     mine = open_pool("diary", str(tmp_path / "diary"))

@@ -58,15 +58,18 @@ def typescript(project: Path, packed: Path) -> str:
 
 
 def rust(project: Path, packed: Path) -> str:
-    """Build by the crate's lock file, in the checkout's folder for what is compiled there already."""
+    """Build by the checkout's lock file, and in its folder, for what is compiled there already."""
+    engine = f"happycity-engine-{version()}"
     _extract(packed / f"happycity-{version()}.crate", project)
+    _extract(packed / f"{engine}.crate", project)
     (project / "src").mkdir()
-    shutil.copy(CLIENTS / "rust/examples/first.rs", project / "src/main.rs")
-    shutil.copy(project / f"happycity-{version()}/Cargo.lock", project)
+    shutil.copy(CLIENTS / "rust/examples/searcher.rs", project / "src/main.rs")
+    shutil.copy(CLIENTS / "rust/Cargo.lock", project)
     (project / "Cargo.toml").write_text(
         '[package]\nname = "consumer"\nversion = "1.0.0"\nedition = "2024"\n'
-        f'[dependencies]\nhappycity = {{ path = "happycity-{version()}" }}\n'
-        "[profile.dev]\ndebug = false\n"
+        f'[dependencies]\nhappycity = {{ path = "happycity-{version()}", features = ["engine"] }}\n'
+        f'[patch.crates-io]\nhappycity-engine = {{ path = "{engine}" }}\n'
+        "[profile.dev]\ndebug = false\n[profile.dev.package.happycity-engine]\nopt-level = 3\n"
     )
     target = CLIENTS / "rust/target"
     _run("cargo", "build", "--quiet", "--target-dir", target, folder=project)

@@ -14,7 +14,9 @@ from tests.programs import run
 from tests.server.harness import issued_token
 from tests.server.server_process import server_process
 from tests.waiting import LIMIT
-from tools.languages import CLIENTS, LANGUAGES, command, missing
+from tools.engine import lacking as engine_lacking
+from tools.engine import load_engine
+from tools.languages import CLIENTS, LANGUAGES, SDKS, command, missing
 
 from happycity import Mode
 from happycity_runtime.guests import settings_text
@@ -79,6 +81,26 @@ def test_all_languages_at_the_same_tables(tmp_path: Path) -> None:
     assert {line["bot"] for line in lines} == {"greedy", *built}
     assert [line["forfeits"] for line in lines] == [0] * len(lines)
     assert {line["elo"] for line in lines} == {1500}
+
+
+def test_search_bots_of_all_languages_at_the_same_tables(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each has the native engine by its own SDK, and plays all its games to the end."""
+    commands = {language: command(language, "searcher") for language in SDKS}
+    lacking = {language: missing(bot) for language, bot in commands.items()}
+    lacking["python"] = engine_lacking()
+    if not lacking["python"]:
+        monkeypatch.setenv("PYTHONPATH", str(Path(str(load_engine().__file__)).parent))
+    ready = {language: bot for language, bot in commands.items() if not lacking[language]}
+    if len(ready) < 2:
+        pytest.skip(
+            "; ".join(f"{language}: there is no {file}" for language, file in lacking.items() if file)
+        )
+    options = [argument for language, bot in ready.items() for argument in ("--bot", f"{language}={bot}")]
+    lines = standings(options, "--rounds", "1", "--seed", "1", folder=tmp_path)
+    assert {line["bot"]: line["forfeits"] for line in lines} == dict.fromkeys(ready, 0)
+    assert min(line["games"] for line in lines) > 0
 
 
 def test_a_bot_in_go_plays_badly_and_is_mended(tmp_path: Path) -> None:

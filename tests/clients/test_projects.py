@@ -4,6 +4,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from tests.new_bot.test_projects import SEARCHING
 from tests.texts.projects import follow_readme
 from tests.texts.reader import Reader
 
@@ -23,8 +24,14 @@ def maven_repository(folder: Path) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_a_project_does_what_its_readme_says(language: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("language", "options"),
+    [
+        *((name, "") for name in LANGUAGES),
+        *(pytest.param(name, " --search", marks=pytest.mark.nightly) for name in SEARCHING),
+    ],
+)
+def test_a_project_does_what_its_readme_says(language: str, options: str, tmp_path: Path) -> None:
     """Its README's commands build it with the checkout's SDK, check it, play, and start it by hand."""
     tool = TOOLS.get(language)
     if tool is not None and shutil.which(tool) is None:
@@ -35,7 +42,7 @@ def test_a_project_does_what_its_readme_says(language: str, tmp_path: Path) -> N
         "MAVEN_OPTS": f"-Dmaven.repo.local={maven_repository(tmp_path / 'maven')}",
     }
     author = Reader(tmp_path, environment)
-    author.run(f"happycity new-bot ann --language {language}")
+    author.run(f"happycity new-bot ann --language {language}{options}")
     author.run("cd ann")
     # A check would start 30 Java machines, one after the other; the SDK's own tests do.
     follow_readme(author, without="make check" if language == "java" else "")

@@ -12,29 +12,36 @@ from tests.docs.test_docs import ROOT
 
 from happycity import ConfigError
 from happycity_new_bot.cli import Language, new_bot
-from happycity_new_bot.languages import LANGUAGES
+from happycity_new_bot.languages import LANGUAGES, ProjectLanguage
 from happycity_new_bot.project import package_name, write_project
 from happycity_runtime.installation import own_checkout
+
+SEARCHING = [name for name, one in LANGUAGES.items() if (ROOT / "clients" / one.search["example"]).exists()]
+KINDS = [(name, False) for name in LANGUAGES] + [(name, True) for name in SEARCHING]
+"""The languages, each with and without search, where its SDK has a bot that searches."""
+
+
+def spec_of(language: str, *, search: bool) -> ProjectLanguage:
+    return LANGUAGES[language].searching() if search else LANGUAGES[language]
 
 
 def test_the_bot_is_the_sdks_own_example(tmp_path: Path) -> None:
     """It is copied as it is, so what the documentation explains is what an author gets."""
-    for language in LANGUAGES:
-        write_project(tmp_path / language, language, name="ann", checkout=ROOT)
-        source = tmp_path / language / LANGUAGES[language].source
-        example = ROOT / "clients" / LANGUAGES[language].example
-        assert source.read_bytes() == example.read_bytes()
+    for language, search in KINDS:
+        folder, spec = tmp_path / f"{language} {search}", spec_of(language, search=search)
+        write_project(folder, language, name="ann", checkout=ROOT, search=search)
+        assert (folder / spec.source).read_bytes() == (ROOT / "clients" / spec.example).read_bytes()
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_a_project_is_complete(language: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("language", "search"), KINDS)
+def test_a_project_is_complete(language: str, *, search: bool, tmp_path: Path) -> None:
     """Each file that one names is there, and no field of a template is left; names suit package managers."""
-    files = write_project(tmp_path / "My.Bot", language, name="My.Bot", checkout=ROOT)
+    files = write_project(tmp_path / "My.Bot", language, name="My.Bot", checkout=ROOT, search=search)
     contents = {str(path.relative_to(tmp_path / "My.Bot")): path.read_bytes() for path in files}
     assert contents.pop("first.decision") == (ROOT / "clients/conformance/first.decision").read_bytes()
     texts = {name: content.decode() for name, content in contents.items()}
     assert {"README.md", "Makefile", "Dockerfile", ".gitignore", ".github/workflows/check.yml"} <= set(texts)
-    own = {name: text for name, text in texts.items() if name != LANGUAGES[language].source}
+    own = {name: text for name, text in texts.items() if name != spec_of(language, search=search).source}
     for name, text in own.items():
         assert not re.search(r"\$[a-z]", text.replace('"$USER"', "")), name
     for copied in re.findall(r"^COPY (?!--)(.+) \S+$", texts["Dockerfile"], flags=re.MULTILINE):
@@ -43,6 +50,8 @@ def test_a_project_is_complete(language: str, tmp_path: Path) -> None:
         assert (ROOT / part).exists()
     assert f"--build-context checkout={ROOT}" in texts["README.md"]
     assert "'My.Bot=" in texts["Makefile"]
+    if language == "java":  # the image starts the class that there is
+        assert f'"{Path(spec_of(language, search=search).source).stem}"]' in texts["Dockerfile"]
 
 
 def test_an_image_has_all_packages_of_pythons_sdk() -> None:
@@ -101,3 +110,12 @@ def test_bad_input_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="spaces or quotes"):
         write_project(tmp_path / "ann", "go", name="ann", checkout=tmp_path / "a b")
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_a_language_without_a_bot_that_searches_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(LANGUAGES["go"].search, "example", "go/examples/none.go")
+    with pytest.raises(ConfigError, match=r"^--search: the SDK of go has no example of a bot that searches$"):
+        new_bot(tmp_path / "ann", language=Language("go"), search=True)
+    assert not list(tmp_path.iterdir())

@@ -9,13 +9,12 @@ from google.protobuf.descriptor import FieldDescriptor, MethodDescriptor
 from google.protobuf.message import Message
 from tests.server.harness import HOSTING, PATIENT, method_named
 
-from happycity import Config, Deal, Game
+from happycity import Config
 from happycity.access.v1beta1 import access_service_pb2 as access
 from happycity.ladder.v1beta1 import ladder_service_pb2 as ladder
-from happycity.model.v1beta1 import model_service_pb2 as simulation
 from happycity.tournament.v1beta1 import tournament_service_pb2 as tournament
 from happycity.v1 import match_service_pb2 as match
-from happycity.wire.messages import config_message, move_message, view_message
+from happycity.wire.messages import config_message
 from happycity_server.access.roles import CONTRACT
 
 MAX_BYTES = 1024 * 1024
@@ -46,11 +45,6 @@ _BOUNDS = {
     FieldDescriptor.CPPTYPE_UINT64: (0, 2**64 - 1),
     FieldDescriptor.CPPTYPE_ENUM: (-(2**31), 2**31 - 1),
 }
-
-
-def _line() -> simulation.Line:
-    game = Game(Deal.shuffle(Config(players=3), seed=5))
-    return simulation.Line(view=view_message(game.view()), moves=[move_message(game.legal_moves[0])], seed=1)
 
 
 def _tournament(**form: Message) -> tournament.CreateTournamentRequest:
@@ -98,10 +92,6 @@ VALID: Mapping[str, Callable[[], list[Message]]] = {
     "CreateAct": lambda: [
         ladder.CreateActRequest(kind=ladder.ACT_KIND_SUSPEND, bot="anna", text="colludes"),
         ladder.CreateActRequest(kind=ladder.ACT_KIND_RESTORE, bot="anna", text="a mistake"),
-    ],
-    "ApplyMoves": lambda: [simulation.ApplyMovesRequest(lines=[_line()])],
-    "Rollout": lambda: [
-        simulation.RolloutRequest(lines=[_line()], playouts=1, policy=simulation.PLAYOUT_POLICY_RANDOM)
     ],
 }
 """Valid requests by method; those of other methods have an id at most."""

@@ -149,8 +149,6 @@ CALLS: dict[str, Ask | str] = {
     "ReadSubmission": "likewise",
     "ListSubmissions": "likewise",
     "WithdrawSubmission": "likewise",
-    "ApplyMoves": "knows no store",
-    "Rollout": "knows no store",
     "GetCatalogue": by(""),
 }
 """What each method is asked, by its name; or why it isn't."""

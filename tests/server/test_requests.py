@@ -44,7 +44,7 @@ MOMENT = 0.2
 FLAGS = (
     "--open",
     *("--calls-per-second", "1e6", "--calls-burst", "1000000"),
-    *("--simulation-playouts-per-minute", "100000000", "--open-matches", "100000"),
+    *("--open-matches", "100000"),
 )
 LADDER = """
 boards = [{players = 2}]

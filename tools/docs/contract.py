@@ -17,12 +17,7 @@ from google.protobuf.descriptor_pb2 import (
     ServiceDescriptorProto,
 )
 
-PACKAGES = (
-    "happycity.v1",
-    "happycity.tournament.v1beta1",
-    "happycity.ladder.v1beta1",
-    "happycity.model.v1beta1",
-)
+PACKAGES = ("happycity.v1", "happycity.tournament.v1beta1", "happycity.ladder.v1beta1")
 """The public ones, in the order of the page; no name is in two of them."""
 _TYPES = {number: name.removeprefix("TYPE_").lower() for name, number in FieldDescriptorProto.Type.items()}
 # The numbers of fields in descriptor.proto, of which the paths to comments consist.

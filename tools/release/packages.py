@@ -72,13 +72,18 @@ def pack_typescript(out: Path) -> None:
 
 
 def pack_rust(out: Path) -> None:
-    """Pack the crate; it is compiled by its users."""
+    """Pack the crate and that of the engine; they are compiled by their users.
+
+    There is no lock file in them: cargo makes one by the registry, which has no engine yet.
+    """
     target = ROOT / "clients/rust/target"
-    _run(
-        *("cargo", "package", "--quiet", "--locked", "--allow-dirty", "--no-verify", "--target-dir", target),
-        folder=ROOT / "clients/rust",
-    )
-    shutil.copy(target / f"package/happycity-{version()}.crate", out)
+    for name, folder in (("happycity-engine", "engine"), ("happycity", "clients/rust")):
+        _run(
+            *("cargo", "package", "--quiet", "--exclude-lockfile", "--allow-dirty", "--no-verify"),
+            *("--package", name, "--target-dir", target),
+            folder=ROOT / folder,
+        )
+        shutil.copy(target / f"package/{name}-{version()}.crate", out)
 
 
 def pack_java(out: Path) -> None:
@@ -93,10 +98,14 @@ def pack_java(out: Path) -> None:
 
 
 def pack_cpp(out: Path) -> None:
-    """Pack the sources with the contract and the table of cards, so that the archive alone can be built."""
+    """Pack the sources with contract, table of cards and engine, so that the archive alone can be built."""
     top = f"happycity-cpp-{version()}"
     files = {path: ROOT / "clients/cpp" / path for path in _files("clients/cpp", *_OF_EVERY_SDK)}
     files |= {f"proto/{path}": ROOT / "proto" / path for path in _files("proto") if "/v1/" in path}
+    engine = (
+        path for path in _files("engine", "python/", "tests/") if path.endswith((".rs", ".h", "LICENSE"))
+    )
+    files |= {f"engine/{path}": ROOT / "engine" / path for path in engine}
     files["clients/conformance/catalogue.json"] = ROOT / "clients/conformance/catalogue.json"
     _pack_folder(out, top, files)
 

@@ -26,7 +26,7 @@ class BridgedBot(Bot):
     async def choose(self, decision: Decision) -> Move:
         """Return what the program answers."""
         try:
-            answer = await self._program.ask(encode.decision(decision))
+            answer = await self._program.ask(decision)
             move = chosen_move(answer, decision.moves)
         except ProgramError as error:
             if isinstance(error, AnswerError) and error.legal:

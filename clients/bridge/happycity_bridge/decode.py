@@ -28,21 +28,40 @@ class ProgramAnswer:
     """Numbers about the choice, by their names."""
 
 
-def parse_answer(line: str) -> ProgramAnswer:
-    """Read the text or the position of a move, bare or as `{"move": ...}` with `"id"` and `"metrics"`.
+@dataclass(frozen=True, slots=True)
+class SearchRequest:
+    """A line of a program that asks for something of the engine: `{"ask": ...}`."""
 
-    AnswerError if the line is something else.
+    line: str
+    """As it was written, for messages."""
+    id: int | None
+    """The decision that it is about; without, the oldest open one."""
+    ask: str
+    keys: Mapping[str, Any]
+
+    def number(self, name: str, most: int, *, least: int = 0) -> int:
+        """Return a number of the request; AnswerError if it is not one between `least` and `most`."""
+        value = self.keys[name]
+        if not _is_int(value) or not least <= value <= most:
+            raise AnswerError(self.line, f"whose {name!r} is not a number between {least} and {most}")
+        return value
+
+
+def parse_answer(line: str) -> ProgramAnswer | SearchRequest:
+    """Read a request, or the text or the position of a move, bare or as `{"move": ...}`.
+
+    An object may have `"id"` and, with a move, `"metrics"`. AnswerError if the line is something else.
     """
     value = _value(line)
     keys: dict[str, Any] = value if isinstance(value, dict) else {"move": value}
+    if "ask" in keys:
+        return SearchRequest(line, _id(line, keys), str(keys["ask"]), keys)
     unknown = sorted(keys.keys() - _KEYS)
     if unknown:
         raise AnswerError(line, f"whose key {quoted(unknown[0])} is unknown (known: id, move, metrics)")
     if "move" not in keys:
         raise AnswerError(line, "which has no 'move'")
-    number, move, metrics = keys.get("id"), keys["move"], keys.get("metrics")
-    if number is not None and not _is_int(number):
-        raise AnswerError(line, "whose 'id' is not a number")
+    number, move, metrics = _id(line, keys), keys["move"], keys.get("metrics")
     if not isinstance(move, str) and not _is_int(move):
         raise AnswerError(line, "whose move is neither a text nor a position")
     if metrics is not None and not isinstance(metrics, dict):
@@ -63,6 +82,13 @@ def chosen_move(answer: ProgramAnswer, moves: Sequence[Move]) -> Move:
             if move.text == answer.move:
                 return move
     raise AnswerError(answer.line, "which is not a legal move", moves)
+
+
+def _id(line: str, keys: Mapping[str, Any]) -> int | None:
+    number = keys.get("id")
+    if number is None or _is_int(number):
+        return number
+    raise AnswerError(line, "whose 'id' is not a number")
 
 
 def _value(line: str) -> object:

@@ -11,9 +11,12 @@ from itertools import count
 from typing import IO
 
 from happycity.match import one_line
-from happycity_bridge.decode import ProgramAnswer, parse_answer
+from happycity_bridge import encode
+from happycity_bridge.decode import ProgramAnswer, SearchRequest, parse_answer
 from happycity_bridge.encode import Line
 from happycity_bridge.errors import AnswerError, ProgramEndedError, ProgramError
+from happycity_bridge.search import search_reply
+from happycity_client import Decision
 from happycity_runtime.child import Child, ChildError, child_environment, describe_status
 from happycity_runtime.event_loop import end_tasks
 from happycity_runtime.output import LogAllowance
@@ -40,7 +43,8 @@ class BridgedProgram:
         self._child = child
         self._label = label
         self._ids = count(1)
-        self._open: dict[int, asyncio.Future[ProgramAnswer]] = {}  # the oldest first; cancelled ones are void
+        self._open: dict[int, tuple[Decision, asyncio.Future[ProgramAnswer]]] = {}
+        """The oldest first; those whose future is cancelled are void."""
         self._backlog: list[bytes] = []  # written before the pipes are connected
         self._stdin: asyncio.WriteTransport | None = None
         self._pipes: list[asyncio.BaseTransport] = []
@@ -69,7 +73,7 @@ class BridgedProgram:
             raise ProgramEndedError(str(error)) from None
         return cls(child, label)
 
-    def ask(self, line: Line) -> asyncio.Future[ProgramAnswer]:
+    def ask(self, decision: Decision) -> asyncio.Future[ProgramAnswer]:
         """Write a decision, with an id; the future holds the answer, or why there is none.
 
         ProgramError if the program has failed before.
@@ -77,7 +81,9 @@ class BridgedProgram:
         if self.failure is not None:
             raise self.failure
         number = next(self._ids)
-        future = self._open[number] = asyncio.get_running_loop().create_future()
+        future: asyncio.Future[ProgramAnswer] = asyncio.get_running_loop().create_future()
+        self._open[number] = decision, future
+        line = encode.decision(decision)
         self.send({"type": line["type"], "id": number, **line})
         return future
 
@@ -119,10 +125,19 @@ class BridgedProgram:
         else:
             self._settle(answer.id, answer, line)
 
-    def _settle(self, number: int | None, answer: ProgramAnswer | AnswerError, line: str) -> None:
-        """Hand an answer, or a complaint, to the decision that it is for."""
-        number = next(iter(self._open), None) if number is None else number
-        future = None if number is None else self._open.pop(number, None)
+    def _settle(
+        self, number: int | None, answer: ProgramAnswer | SearchRequest | AnswerError, line: str
+    ) -> None:
+        """Hand an answer, or a complaint, to the decision that it is for; a request is answered at once."""
+        number = next(iter(self._open), -1) if number is None else number
+        decision, future = self._open.get(number, (None, None))
+        if decision is not None and isinstance(answer, SearchRequest):
+            try:
+                self.send({**search_reply(answer, decision), "id": number})
+                return
+            except AnswerError as error:
+                answer = error
+        self._open.pop(number, None)
         if future is None:
             # It would be taken for the answer to the next decision, and then all would be out of step.
             complaint = "but no such decision is open (messages for people belong on the standard error)"
@@ -131,7 +146,7 @@ class BridgedProgram:
             return  # the clock has settled this decision
         elif isinstance(answer, ProgramAnswer):
             future.set_result(answer)
-        else:
+        elif isinstance(answer, AnswerError):
             future.set_exception(answer)
 
     def _on_error_line(self, text: str) -> None:
@@ -147,7 +162,7 @@ class BridgedProgram:
         if self.failure is not None:
             return
         self.failure = error
-        for future in self._open.values():
+        for _, future in self._open.values():
             if not future.done():
                 future.set_exception(error)
         self._open.clear()

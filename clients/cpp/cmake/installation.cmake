@@ -14,4 +14,7 @@ configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/happycityConfig.cmake
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/happycityConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
 install(FILES "${PROJECT_BINARY_DIR}/happycityConfig.cmake" "${PROJECT_BINARY_DIR}/happycityConfigVersion.cmake"
   DESTINATION "${package}")
+if(HAPPYCITY_ENGINE)
+  install(FILES "${PROJECT_BINARY_DIR}/${happycity_archive}" DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+endif()
 install(FILES LICENSE README.md CHANGELOG.md DESTINATION "${CMAKE_INSTALL_DOCDIR}")

@@ -2,6 +2,7 @@
 
 #include <google/protobuf/struct.pb.h>
 #include <google/protobuf/util/json_util.h>
+#include <google/protobuf/wrappers.pb.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -17,4 +18,11 @@ inline std::vector<google::protobuf::Struct> cases_of(const std::string& name) {
   }
   EXPECT_GT(cases.size(), 5u);
   return cases;
+}
+
+/// Decodes base64, as protobuf's JSON has bytes.
+inline std::string decoded(const std::string& base64) {
+  google::protobuf::BytesValue bytes;
+  EXPECT_TRUE(google::protobuf::util::JsonStringToMessage("\"" + base64 + "\"", &bytes).ok());
+  return bytes.value();
 }

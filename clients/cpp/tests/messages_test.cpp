@@ -1,13 +1,13 @@
 #include <google/protobuf/struct.pb.h>
 #include <google/protobuf/util/json_util.h>
 #include <google/protobuf/util/message_differencer.h>
-#include <google/protobuf/wrappers.pb.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
 #include <memory>
 #include <string>
 
+#include "cases.h"
 #include "happycity/v1/play_service.pb.h"
 
 namespace {
@@ -20,13 +20,6 @@ std::unique_ptr<google::protobuf::Message> new_message(const std::string& type) 
       google::protobuf::DescriptorPool::generated_pool()->FindMessageTypeByName("happycity.v1." + type);
   const auto* prototype = google::protobuf::MessageFactory::generated_factory()->GetPrototype(descriptor);
   return std::unique_ptr<google::protobuf::Message>(prototype->New());
-}
-
-/// Decodes base64, as protobuf's JSON has bytes.
-std::string decoded(const std::string& base64) {
-  google::protobuf::BytesValue bytes;
-  EXPECT_TRUE(JsonStringToMessage("\"" + base64 + "\"", &bytes).ok());
-  return bytes.value();
 }
 
 // The bytes of each kind of message are read as its fields.

@@ -12,11 +12,12 @@ import pyspiel
 from open_spiel.python.algorithms import mcts
 
 from happycity import Game, Move
+from happycity.records.random_games import random_move
 from happycity_client import Bot, Decision, GameStarted
 from happycity_envs.arena import Discards
 from happycity_envs.openspiel import NAME, HappyCityGame, HappyCityState, parameters
 from happycity_envs.selfplay import move_of, rewards_of
-from happycity_evaluation.policies import POLICIES, play_to_end
+from happycity_evaluation.quick import quick_move
 
 MakeBot = Callable[[HappyCityGame, int, int], Any]
 """Makes what plays one seat of one game: from the game, the seat and a seed for its randomness.
@@ -32,8 +33,8 @@ class PlayoutEvaluator(mcts.Evaluator):  # type: ignore[misc]  # OpenSpiel has n
     """Values a state by one game to its end, which the engine plays faster than OpenSpiel would."""
 
     def __init__(self, policy: str, rng: random.Random) -> None:
-        """Take the name of the policy of all seats, one of `happycity_evaluation.policies.POLICIES`."""
-        self._policy = POLICIES[policy]
+        """Take what plays all seats: `quick` or `random`."""
+        self._quick = {"quick": True, "random": False}[policy]
         self._rng = rng
 
     def evaluate(self, state: HappyCityState) -> Any:
@@ -42,8 +43,10 @@ class PlayoutEvaluator(mcts.Evaluator):  # type: ignore[misc]  # OpenSpiel has n
         game = state.position.copy()
         while game.awaited:
             game.reveal(self._rng.choice(game.awaited))
-        outcome = game.outcome or play_to_end(game.closed(self._rng), self._policy, self._rng)
-        return np.array(rewards_of(outcome))
+        game = game.closed(self._rng) if game.outcome is None else game
+        while game.outcome is None:
+            game.apply(quick_move(game) if self._quick else random_move(game, self._rng))
+        return np.array(rewards_of(game.outcome))
 
     def prior(self, state: HappyCityState) -> list[tuple[int, float]]:
         """Return equal probabilities for all actions, or those of a chance node."""

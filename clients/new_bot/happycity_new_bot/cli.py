@@ -34,6 +34,9 @@ def new_bot(
             show_default=False,
         ),
     ] = None,
+    search: Annotated[
+        bool, typer.Option("--search", help="A bot that searches with the native engine.")
+    ] = False,
 ) -> None:
     """Make a project for a new bot, in a language of your choice.
 
@@ -45,7 +48,7 @@ def new_bot(
     if root is None:
         raise ConfigError(f"--checkout: name one, as no SDK is published yet: git clone {REPOSITORY}")
     folder = folder.resolve()
-    write_project(folder, language.value, name=name or folder.name, checkout=root.resolve())
+    write_project(folder, language.value, name=name or folder.name, checkout=root.resolve(), search=search)
     typer.echo(
         f"made {folder}: continue with its README.md, or\n  cd {shlex.quote(str(folder))} && make play"
     )

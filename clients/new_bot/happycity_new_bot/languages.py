@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 GO_MODULE = "github.com/happycity-arena/happycity/clients/go"
 
@@ -35,13 +36,39 @@ class ProjectLanguage:
     """What the project's files call the SDK of a checkout."""
     sdk_folders: tuple[str, ...] = ()
     """What an image needs of a checkout."""
+    more: Mapping[str, str] = field(default_factory=dict)
+    """Further files of the project, each with its example."""
     packages: str = ""
     """Packages of Debian that GitHub's machines lack; they have Go, Node.js, Rust, Java and Maven."""
+    image_packages: str = ""
+    """What the image installs before the SDK."""
+    bot: str = ""
+    """The bot in the project's test."""
+    does: str = "It buys the most expensive card on offer, and takes any special"
+    """What the bot does."""
+    card: str = "spa"
+    """The card that it builds in the decision of the project's test."""
+    search: Mapping[str, Any]
+    """What is different in the project of the bot that searches."""
+
+    def searching(self) -> ProjectLanguage:
+        """Return the language's project whose bot searches."""
+        does = "It plays moves out in sampled worlds, and chooses the one that does best"
+        return replace(self, does=does, card="perfumery", **self.search)
 
 
 _BUILT_BY = "pyproject.toml", "hatch_build.py", "README.md", "LICENSE"
 _PACKAGES = "game", "runtime", "evaluation", "server", "tournament", "ladder", "clients", "viewer", "web"
 _PYTHON_SDK = (*_BUILT_BY, *_PACKAGES)
+
+# Where it is installed already, as in the environment of a checkout, pip must not change it.
+_PYTHON_BUILD = (
+    'python -c "import happycity_client" 2> /dev/null || python -m pip install --quiet --editable .',
+)
+_ENGINE = 'python -c "import happycity_engine" 2> /dev/null || python -m pip install --quiet $engine'
+_CARGO = (
+    "RUN apt-get update && apt-get install -y --no-install-recommends cargo && rm -rf /var/lib/apt/lists/*"
+)
 
 LANGUAGES: Mapping[str, ProjectLanguage] = {
     "python": ProjectLanguage(
@@ -51,16 +78,23 @@ LANGUAGES: Mapping[str, ProjectLanguage] = {
         tools="Python 3.11 or later",
         command="python bot.py",
         submitted=("*.py",),
-        # Where it is installed already, as in the environment of a checkout, pip must not change it.
-        build=(
-            'python -c "import happycity_client" 2> /dev/null || python -m pip install --quiet --editable .',
-        ),
+        build=_PYTHON_BUILD,
         test=(
             'python -c "import pytest" 2> /dev/null || python -m pip install --quiet pytest',
             "python -m pytest --quiet",
         ),
         requirement="happycity @ $checkout",
         sdk_folders=_PYTHON_SDK,
+        bot="First",
+        search={
+            "example": "python/examples/searcher.py",
+            "tools": "Python 3.11 and Rust 1.63, or later ones",
+            "build": (*_PYTHON_BUILD, _ENGINE),
+            "requirement": 'happycity @ $checkout", "happycity-engine @ $checkout/engine/python',
+            "sdk_folders": (*_PYTHON_SDK, "engine"),
+            "image_packages": _CARGO,
+            "bot": "Searcher",
+        },
     ),
     "go": ProjectLanguage(
         title="Go",
@@ -73,6 +107,13 @@ LANGUAGES: Mapping[str, ProjectLanguage] = {
         test=("go test ./...",),
         requirement=f"\nreplace {GO_MODULE} => $sdk",
         sdk_folders=("clients/go",),
+        bot="happycity.Stateless(choose)",
+        search={
+            "source": "searcher.go",
+            "example": "go/examples/searcher/searcher.go",
+            "more": {"main.go": "go/examples/searcher/main.go"},
+            "bot": "newSearcher",
+        },
     ),
     "typescript": ProjectLanguage(
         title="TypeScript",
@@ -89,6 +130,13 @@ LANGUAGES: Mapping[str, ProjectLanguage] = {
         test=("npm test --silent",),
         requirement="file:$sdk",
         sdk_folders=("clients/typescript",),
+        bot="() => choose",
+        search={
+            "source": "searcher-rule.ts",
+            "example": "typescript/examples/searcher-rule.ts",
+            "more": {"bot.ts": "typescript/examples/searcher.ts"},
+            "bot": "searcher",
+        },
     ),
     "rust": ProjectLanguage(
         title="Rust",
@@ -100,7 +148,13 @@ LANGUAGES: Mapping[str, ProjectLanguage] = {
         build=("cargo build --quiet --release",),
         test=("cargo test --quiet --release",),
         requirement='{ path = "$sdk" }',
-        sdk_folders=("clients/rust",),
+        sdk_folders=("clients/rust", "engine"),
+        bot="|_| bot::choose",
+        search={
+            "example": "rust/examples/searcher.rs",
+            "requirement": '{ path = "$sdk", features = ["engine"] }',
+            "bot": "bot::searcher",
+        },
     ),
     "java": ProjectLanguage(
         title="Java",
@@ -115,7 +169,14 @@ LANGUAGES: Mapping[str, ProjectLanguage] = {
             "mvn -q -B -ntp package -Dmaven.test.skip",
         ),
         test=("mvn -q -B -ntp test",),
-        sdk_folders=("clients/java", "clients/conformance", "proto"),
+        sdk_folders=("clients/java", "clients/conformance", "engine/c", "proto"),
+        bot="BotFactory.stateless(First::choose)",
+        search={
+            "source": "src/main/java/Searcher.java",
+            "example": "java/examples/src/main/java/Searcher.java",
+            "command": "java -cp target/bot.jar:target/lib/* Searcher",
+            "bot": "Searcher::new",
+        },
     ),
     "cpp": ProjectLanguage(
         title="C++",
@@ -127,7 +188,13 @@ LANGUAGES: Mapping[str, ProjectLanguage] = {
         build=("cmake -S . -B build -DCMAKE_BUILD_TYPE=Release", "cmake --build build --parallel 2"),
         test=("build/bot_test",),
         requirement="add_subdirectory($sdk happycity)",
-        sdk_folders=("clients/cpp", "clients/conformance", "proto"),
+        sdk_folders=("clients/cpp", "clients/conformance", "engine/c", "engine/src", "proto"),
+        bot="choose",
+        search={
+            "example": "cpp/examples/searcher.cpp",
+            "tools": "CMake 3.22, a compiler of C++20, gRPC and Protobuf, and Rust 1.63",
+            "bot": "happycity::factory_of<Searcher>()",
+        },
         packages="cmake g++ libgrpc++-dev libprotobuf-dev protobuf-compiler protobuf-compiler-grpc",
     ),
     "bridge": ProjectLanguage(
@@ -138,8 +205,16 @@ LANGUAGES: Mapping[str, ProjectLanguage] = {
         command="happycity bridge -- bash bot.sh",
         submitted=("bot.sh",),
         build=("@:",),
-        test=("$$(HAPPYCITY) ask first.decision --bot '$$(BOT)' | grep 'build Spa'",),
+        test=("$$(HAPPYCITY) ask first.decision --bot '$$(BOT)' | grep 'build $card_name'",),
         requirement="happycity[arena] @ $checkout",
         sdk_folders=_PYTHON_SDK,
+        search={
+            "example": "examples/bash/searcher.sh",
+            "tools": "bash, jq, and Rust 1.63 or later",
+            "build": (_ENGINE,),
+            "requirement": "happycity[arena] @ $checkout' '$checkout/engine/python",
+            "sdk_folders": (*_PYTHON_SDK, "engine"),
+            "image_packages": _CARGO,
+        },
     ),
 }

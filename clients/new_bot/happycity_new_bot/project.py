@@ -12,7 +12,7 @@ from string import Template
 
 from happycity import ConfigError
 from happycity.match import check_bot_name
-from happycity_new_bot.languages import LANGUAGES
+from happycity_new_bot.languages import LANGUAGES, ProjectLanguage
 from happycity_runtime.installation import own_checkout
 
 REPOSITORY = "https://github.com/happycity-arena/happycity"
@@ -22,20 +22,28 @@ TEMPLATE = ".in"
 """The end of names of files that have fields; others are copied as they are."""
 
 
-def write_project(folder: Path, language: str, *, name: str, checkout: Path) -> list[Path]:
+def write_project(
+    folder: Path, language: str, *, name: str, checkout: Path, search: bool = False
+) -> list[Path]:
     """Write a project into a folder that is new or empty; return its files. The SDK is the one in `checkout`.
 
+    Its bot is the SDK's first one, or with `search` the one that searches.
+
     Raises:
-        ConfigError: the folder is in use or can't be written, or the name can't be a bot's.
+        ConfigError: the folder is in use or can't be written, the name can't be a bot's, or no bot searches.
     """
+    spec = LANGUAGES[language].searching() if search else LANGUAGES[language]
+    if not _sdk_file(spec.example).is_file():
+        raise ConfigError(f"--search: the SDK of {language} has no example of a bot that searches")
     check_bot_name(name)
     if not re.fullmatch(r"[\w./:+@-]+", checkout.as_posix()):
         raise ConfigError(f"--checkout: {checkout}: Makefiles can't name a folder with spaces or quotes")
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise ConfigError(f"DIR: {folder} exists and is not an empty folder")
-    fields = _fields(language, name, checkout)
+    fields = _fields(spec, language, name, checkout)
     templates = files("happycity_new_bot") / "templates"
-    contents = {LANGUAGES[language].source: _sdk_file(LANGUAGES[language].example).read_bytes()}
+    examples = {spec.source: spec.example, **spec.more}
+    contents = {path: _sdk_file(example).read_bytes() for path, example in examples.items()}
     contents[FIRST_DECISION] = _sdk_file(f"conformance/{FIRST_DECISION}").read_bytes()
     for path, source in (*_files(templates / "common"), *_files(templates / language)):
         text = source.read_text(encoding="utf-8")
@@ -63,13 +71,15 @@ def package_name(name: str) -> str:
     return plain if plain[:1].isalpha() else f"bot-{plain}".rstrip("-")
 
 
-def _fields(language: str, name: str, checkout: Path) -> dict[str, str]:
-    spec, copied = LANGUAGES[language], checkout.as_posix()
+def _fields(spec: ProjectLanguage, language: str, name: str, checkout: Path) -> dict[str, str]:
+    copied = checkout.as_posix()
     words = {
         "package": package_name(name),
         "version": version("happycity"),
         "checkout": checkout.as_uri(),
         "sdk": f"{copied}/clients/{language}",
+        "engine": f"{copied}/engine/python",
+        "card_name": spec.card.title(),
     }
 
     def filled(text: str) -> str:
@@ -80,6 +90,13 @@ def _fields(language: str, name: str, checkout: Path) -> dict[str, str]:
         "name": name,
         "language": spec.title,
         "source": spec.source,
+        "does": spec.does,
+        "bot": spec.bot,
+        "bot_name": spec.bot.rpartition(" ")[2],
+        "module": Path(spec.source).stem,
+        "card": spec.card,
+        "card_constant": spec.card.upper(),
+        "image_packages": spec.image_packages,
         "tools": spec.tools,
         "checkout": copied,
         "repository": REPOSITORY,

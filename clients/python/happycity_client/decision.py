@@ -8,7 +8,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, SupportsIndex
 
 from happycity import Card, Event, Game, Move, View
-from happycity.compiled import native
+from happycity.compiled import required
 from happycity.v1 import play_service_pb2 as play
 from happycity.wire.messages import cards_of, decision_message, known_events, known_moves, view_of
 from happycity_client.errors import IllegalChoiceError, ProtocolError
@@ -114,9 +114,7 @@ class Decision:
             ConfigError: it is of another version than this package.
         """
         if self._worlds is None:
-            worlds: type[Worlds] | None = native("Worlds")
-            if worlds is None:
-                raise ImportError("the native engine is not installed; in a checkout, make engine builds it")
+            worlds: type[Worlds] = required("Worlds")
             self._worlds = worlds(self.message.view.SerializeToString())
         return self._worlds.sample(seed=seed)
 

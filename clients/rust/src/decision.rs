@@ -59,6 +59,8 @@ pub struct Decision {
     /// Whether nothing more is expected: another decision followed, or there is nothing left to play.
     settled: AtomicBool,
     notes: Mutex<BTreeMap<String, f64>>,
+    #[cfg(feature = "engine")]
+    worlds: std::sync::OnceLock<Result<crate::engine::Worlds, crate::engine::Error>>,
 }
 
 impl Decision {
@@ -79,6 +81,21 @@ impl Decision {
     /// 16 numbers of a choice, finite ones, with names of 1 to 32 letters, digits or any of `._-+`.
     pub fn note(&self, name: impl Into<String>, number: impl Into<f64>) {
         self.notes.lock().unwrap().insert(name.into(), number.into());
+    }
+
+    /// Returns the engine's position here, with what is hidden drawn from `seed`: other seeds give other worlds.
+    ///
+    /// It is for searches. Its legal moves are in the order of [`moves`](Self::moves).
+    ///
+    /// # Errors
+    /// No game can look like the view, as that of a game that is over, or of a newer server with other cards.
+    #[cfg(feature = "engine")]
+    pub fn position(&self, seed: u64) -> Result<crate::engine::Position, crate::engine::Error> {
+        use crate::engine::{FastRandom, View, Worlds};
+        use prost::Message;
+
+        let worlds = self.worlds.get_or_init(|| Worlds::new(&View::from_message(&self.view.encode_to_vec())?, None));
+        worlds.as_ref().map(|worlds| worlds.sample(&mut FastRandom::new(seed))).map_err(|error| *error)
     }
 
     pub(crate) fn settle(&self) {
@@ -111,6 +128,8 @@ impl From<v1::Decision> for Decision {
             deadline: time_left.and_then(|left| Instant::now().checked_add(left)),
             settled: AtomicBool::default(),
             notes: Mutex::default(),
+            #[cfg(feature = "engine")]
+            worlds: Default::default(),
         }
     }
 }

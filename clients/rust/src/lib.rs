@@ -20,6 +20,9 @@
 //! games are played at once. [`run`] is a whole program, [`play`] is for programs that do other things too.
 //!
 //! The messages are those of the contract, module [`v1`].
+//!
+//! With the feature `engine`, [`Decision`] has the method `position`, from which a bot can search, and the module
+//! `engine` is the crate `happycity-engine`.
 
 #![warn(missing_docs)]
 
@@ -43,6 +46,8 @@ pub use catalogue::cards;
 pub use client::{play, run};
 pub use decision::{Bot, Choice, Decision};
 pub use error::Error;
+#[cfg(feature = "engine")]
+pub use happycity_engine as engine;
 pub use recorded::{ask, read_decision};
 pub use settings::Settings;
 pub use tonic;

@@ -36,3 +36,28 @@ fn errors() {
         assert!(error.contains(expected), "{error}");
     }
 }
+
+/// A decision's position has its moves in their order, and worlds follow from seeds.
+#[cfg(feature = "engine")]
+#[test]
+fn a_position_of_the_engine() {
+    let (_, decision) = read_decision(FIRST).unwrap();
+    let bytes = |seed| {
+        let mut buffer = [0; happycity::engine::MAX_BYTES];
+        let size = decision.position(seed).unwrap().to_bytes(&mut buffer);
+        buffer[..size].to_vec()
+    };
+    assert!(bytes(1) == bytes(1) && bytes(1) != bytes(2));
+    let position = decision.position(u64::MAX).unwrap();
+    assert_eq!((position.seat, position.round.into()), (decision.view.seat as u8, decision.view.round));
+    let texts: Vec<String> = position.legal_moves().map(|legal| legal.to_string()).collect();
+    let cards: Vec<&str> = decision.moves.iter().map(|legal| legal.card().info().id.as_str()).collect();
+    assert_eq!(texts.len(), cards.len());
+    assert!(
+        texts.iter().zip(&cards).all(|(text, card)| card.is_empty() || text.ends_with(card)),
+        "{texts:?} {cards:?}"
+    );
+
+    let impossible = Decision::from(happycity::v1::Decision::default());
+    assert_eq!(impossible.position(1).unwrap_err().to_string(), "config: not the bytes of a position or view");
+}

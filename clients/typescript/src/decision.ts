@@ -1,8 +1,10 @@
 /** What a bot is, and what it gets to see. */
 
+import { type Position, Worlds } from "./engine.js";
 import type { Event, GameConfig, Move, View as WireView } from "./gen/received/happycity/v1/game.js";
 import type { MatchResult, VoidReason } from "./gen/received/happycity/v1/match.js";
 import type * as wire from "./gen/received/happycity/v1/play_service.js";
+import { View as SentView } from "./gen/sent/happycity/v1/game.js";
 
 /** What a bot gets before its first decision. */
 export type GameStarted = Readonly<wire.GameStarted> & { readonly config: GameConfig };
@@ -51,6 +53,7 @@ export class Decision {
   /** What was noted. */
   readonly notes: Record<string, number> = {};
   readonly #controller = new AbortController();
+  #worlds: Worlds | undefined;
 
   /** @param message - A decision of the server with a view that has a config. */
   constructor({ matchId, decisionId, view, moves, events, clock }: wire.Decision) {
@@ -67,6 +70,21 @@ export class Decision {
   /** Aborted when an answer no longer counts: the clock settled the decision, or the game is over. */
   get signal(): AbortSignal {
     return this.#controller.signal;
+  }
+
+  /**
+   * Sample a world for a search: a position that looks like the view, whose hidden cards are drawn from the seed.
+   *
+   * Its legal moves have the order of `moves`.
+   */
+  position(seed: bigint): Position {
+    return this.worlds.sample(seed);
+  }
+
+  /** What samples the worlds of `position`. */
+  get worlds(): Worlds {
+    this.#worlds ??= new Worlds(SentView.encode(this.view as unknown as SentView).finish());
+    return this.#worlds;
   }
 
   /**

@@ -3,6 +3,7 @@
 export { CARDS, infoOf } from "./catalogue.js";
 export { play, run } from "./client.js";
 export * from "./decision.js";
+export { type Outcome, Position, Worlds } from "./engine.js";
 export { HappyCityError } from "./failure.js";
 export { Card, Colour, Mode, Scoring } from "./gen/received/happycity/v1/cards.js";
 export { type CardInfo, CardKind } from "./gen/received/happycity/v1/catalogue_service.js";

@@ -67,7 +67,7 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     RetryInfo.
     """
     ERROR_REASON_RATE_LIMITED: _ErrorReason.ValueType  # 15
-    """Too many calls, playouts or practice matches in a short time. Status: RESOURCE_EXHAUSTED, with a RetryInfo."""
+    """Too many calls or practice matches in a short time. Status: RESOURCE_EXHAUSTED, with a RetryInfo."""
     ERROR_REASON_TOO_MANY_STREAMS: _ErrorReason.ValueType  # 16
     """The caller has too many streams open; the metadata has "limit". Status: RESOURCE_EXHAUSTED, with a RetryInfo."""
     ERROR_REASON_TOO_MANY_OPEN: _ErrorReason.ValueType  # 17
@@ -143,7 +143,7 @@ ERROR_REASON_STALLED: ErrorReason.ValueType  # 14
 RetryInfo.
 """
 ERROR_REASON_RATE_LIMITED: ErrorReason.ValueType  # 15
-"""Too many calls, playouts or practice matches in a short time. Status: RESOURCE_EXHAUSTED, with a RetryInfo."""
+"""Too many calls or practice matches in a short time. Status: RESOURCE_EXHAUSTED, with a RetryInfo."""
 ERROR_REASON_TOO_MANY_STREAMS: ErrorReason.ValueType  # 16
 """The caller has too many streams open; the metadata has "limit". Status: RESOURCE_EXHAUSTED, with a RetryInfo."""
 ERROR_REASON_TOO_MANY_OPEN: ErrorReason.ValueType  # 17

@@ -100,7 +100,6 @@ CONTRACT: Mapping[str, Mapping[str, Roles]] = {
         "ListSubmissions": _PLAYERS,  # likewise
         "WithdrawSubmission": _PLAYERS,  # likewise
     },
-    "happycity.model.v1beta1.ModelService": {"ApplyMoves": _PLAYERS, "Rollout": _PLAYERS},
     "happycity.v1.CatalogueService": {"GetCatalogue": ANYONE},
 }
 """The roles that may call each method of the contract, by service."""

@@ -25,11 +25,9 @@ from happycity_server.access.gate import Authenticator, Gate, RateLimits
 from happycity_server.access.interceptor import AccessInterceptor
 from happycity_server.access.token_file import TokenFile
 from happycity_server.api.handlers import add_service
-from happycity_server.api.model import ModelService
 from happycity_server.api.play import CatalogueService, PlayService
 from happycity_server.config import ServerSettings
 from happycity_server.errors import ListenError
-from happycity_server.model.pool import PlayoutPool
 from happycity_server.play.lobby import Lobby
 from happycity_server.process.programs import private_address
 
@@ -101,12 +99,7 @@ class BotServer:
             streams_per_peer=settings.streams_per_peer,
             proxies=TrustedProxies(settings.trusted_proxy),
         )
-        self.pool = PlayoutPool(settings.simulation_workers)
         self._play = PlayService(lobby, hello_seconds=settings.hello_time, is_hosted=is_hosted)
-        self._simulations: ModelService | None = None
-        if settings.simulation_workers:
-            most = settings.simulation_playouts_per_minute
-            self._simulations = ModelService(self.pool, per_minute=most, clock=clock)
         self._started = asyncio.Event()
         self._settings, self._requests = settings, requests
         self._lobby = lobby
@@ -118,8 +111,6 @@ class BotServer:
         server = grpc.aio.server(interceptors=interceptors, options=(*_server_options(self._settings), *more))
         self._play.add_to(server)
         add_service(server, CatalogueService())
-        if self._simulations is not None:
-            add_service(server, self._simulations)
         return server
 
     @asynccontextmanager
@@ -149,9 +140,7 @@ class BotServer:
         """End all calls; sessions have been asked to end their streams by themselves."""
         self.gate.stop_sweeping()
         self._lobby.stop_sweeping()
-        self.pool.begin_close()  # not before: bots may simulate in the grace time of their matches
         await self.grpc.stop(STREAM_CLOSE_SECONDS)
-        await self.pool.close()
 
 
 def _server_options(settings: ServerSettings) -> tuple[tuple[str, int], ...]:

@@ -44,10 +44,33 @@ def play(number: int, decision: dict[str, Any]) -> None:
     elif MODE == "noting":
         metrics = {"asked": number, "value": -0.5}
         say(json.dumps({"move": decision["legal"][-1], "metrics": metrics}))
+    elif MODE == "searching":
+        search(decision)
     elif MODE == "odd":
         say('{"move": 0, "metrics": {"self": 1, "": 2, "\\ud800": 3}}')
     elif MODE != "silent":
         say(json.dumps({"move": decision["legal"][-1]}))
+
+
+def search(decision: dict[str, Any]) -> None:
+    """Answer by requests to the engine; decisions that come before a reply wait for their turn."""
+    later: list[dict[str, Any]] = []
+
+    def reply(**keys: object) -> dict[str, Any]:
+        say(json.dumps(keys))
+        while (message := json.loads(sys.stdin.readline()))["type"] == "decision":
+            later.append(message)
+        assert message["id"] == decision["id"]
+        return dict(message)
+
+    number = decision["id"]
+    world = reply(ask="sample", seed=number, id=number)
+    after = reply(ask="apply", position=world["position"], move=world["legal"][-1], id=number)
+    values = reply(ask="playouts", seed=number, worlds=5)["values"]
+    metrics = {"round": after["round"], "value": max(values)}
+    say(json.dumps({"id": number, "move": values.index(max(values)), "metrics": metrics}))
+    for waiting in later:
+        search(waiting)
 
 
 def main() -> None:

@@ -36,7 +36,7 @@ async def revoke_without_descriptors(folder: Path) -> None:
         clear[name], token = new_token(Role.BOT, name, created=datetime.now(UTC), owner="Team 1")
         ids[name] = token.id
         add_tokens(tokens, [token])
-    async with h.serving(folder, tokens=tokens, simulation_workers=0) as (_, channel):
+    async with h.serving(folder, tokens=tokens) as (_, channel):
         access = h.Service(channel, "happycity.access.v1beta1.AccessService")
         streams = {name: await h.connected(channel, name, h.bearer(clear[name])) for name in ("ann", "ben")}
         for name, stream in streams.items():

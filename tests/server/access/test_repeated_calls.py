@@ -29,8 +29,6 @@ READS = ("Get", "List", "Watch", "Wait", "Compare", "Read")
 """How the names of methods begin that change nothing."""
 OTHERS = {
     "Play": "a stream, which resumes by its own rules",
-    "ApplyMoves": "changes nothing",
-    "Rollout": "changes nothing",
     "Submit": "the digest of its files says whether the server has them",
 }
 PATH = "/happycity.tournament.v1beta1.TournamentService/StopTournament"

@@ -129,19 +129,17 @@ async def test_catalogue_is_the_card_tables(arena: Arena) -> None:
 
 
 async def test_service_that_is_turned_off_is_not_offered(tmp_path: Path) -> None:
-    """Neither health checks nor reflection know the forward model of a server without workers for it."""
-    model = "happycity.model.v1beta1.ModelService"
-    async with serving(tmp_path, simulation_workers=0) as (_, channel):
+    """Neither health checks nor reflection know the hosting of a server that hosts no bots."""
+    async with serving(tmp_path) as (_, channel):
         call = reflection_pb2_grpc.ServerReflectionStub(channel).ServerReflectionInfo()
         await call.write(reflection_pb2.ServerReflectionRequest(list_services=""))
         reflected = {service.name for service in (await call.read()).list_services_response.service}
         call.cancel()
-        assert CONTRACT.keys() - reflected == {model, HOSTING}
-        request = health_pb2.HealthCheckRequest(service=model).SerializeToString()
+        assert CONTRACT.keys() - reflected == {HOSTING}
+        request = health_pb2.HealthCheckRequest(service=HOSTING).SerializeToString()
         outcome = await called(channel, "/grpc.health.v1.Health/Check", request=request)
         assert outcome.status is grpc.StatusCode.NOT_FOUND
-        for method in ("ApplyMoves", "Rollout"):
-            assert (await called(channel, f"/{model}/{method}")).status is grpc.StatusCode.UNIMPLEMENTED
+        assert (await called(channel, f"/{HOSTING}/Submit")).status is grpc.StatusCode.UNIMPLEMENTED
 
 
 class Reflective:

@@ -428,7 +428,7 @@ def translate_errors(address: str, access: Access) -> Iterator[None]:
         details = details_of(error)
         text = one_line(error.details() or error.code().name)
         if error.code() is grpc.StatusCode.UNIMPLEMENTED:  # gRPC's own words name no service
-            text = "it has no such service; its organiser switches it on (--hosted, --simulation-workers)"
+            text = "it has no such service; its organiser switches it on (--hosted)"
         if is_lost(error):
             raise UnavailableError(failure(Target.parse(address), error, ca=access.ca), details) from None
         if error.code() is grpc.StatusCode.UNAVAILABLE:

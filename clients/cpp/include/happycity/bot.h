@@ -15,6 +15,7 @@
 #include <string_view>
 #include <utility>
 
+#include "happycity/position.h"
 #include "happycity/v1/catalogue_service.pb.h"
 #include "happycity/v1/play_service.pb.h"
 
@@ -56,6 +57,9 @@ class Decision {
   const google::protobuf::RepeatedPtrField<Event>& events() const { return message_.events(); }
   /// The message of the server, which also has the ids of match and decision, and the clock.
   const v1::Decision& message() const { return message_; }
+
+  /// Returns the native engine's position here, with what is hidden drawn from a seed: for searches.
+  Position position(std::uint64_t seed) const { return Position::sample(view(), seed); }
 
   /// Returns how long it takes from now until the decision is late, the way of the answer included; nothing if there
   /// is no limit.

@@ -38,6 +38,13 @@ public final class Decision {
   }
 
   /**
+   * Returns the native engine's position here, with what is hidden drawn from a seed: for searches.
+   */
+  public Position position(long seed) {
+    return Position.sample(view(), seed);
+  }
+
+  /**
    * Returns how much time is left from now until the decision is late, including the time that the
    * answer takes to arrive; empty if there is no limit.
    */
