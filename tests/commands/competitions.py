@@ -111,9 +111,11 @@ class Competition:
         for folder in ("cup", "elsewhere"):
             (self.top / folder).mkdir()
 
-    def run(self, folder: str, *arguments: object, module: str = "happycity", status: int = 0) -> str:
-        """Run a command in a folder to its end; return its output."""
-        done = run(*arguments, module=module, cwd=self.top / folder)
+    def run(
+        self, folder: str, *arguments: object, module: str = "happycity", status: int = 0, **options: Any
+    ) -> str:
+        """Run a command in a folder to its end, with options of `subprocess.run`; return its output."""
+        done = run(*arguments, module=module, cwd=self.top / folder, **options)
         assert done.returncode == status, (arguments, done.stdout, done.stderr)
         return done.stdout
 

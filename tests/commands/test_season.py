@@ -176,8 +176,10 @@ class Season:
         assert {line["version"]["bot"] for line in lines if line["forfeits"]} <= FORFEITING
         # Games of the guest who left wait for it during its grace time, and their cards are secret meanwhile.
         self.competition.until(lambda: not self.unfinished_deals(1))
-        self.competition.run("cup", "ladder", "publish", "games.sqlite", 1, "../published")
-        assert "all of it is true" in self.competition.run("elsewhere", "ladder", "verify", "../published")
+        # All games of an hour are read and replayed, which takes as long as the machine needs.
+        self.competition.run("cup", "ladder", "publish", "games.sqlite", 1, "../published", timeout=None)
+        verified = self.competition.run("elsewhere", "ladder", "verify", "../published", timeout=None)
+        assert "all of it is true" in verified
 
     def unfinished_deals(self, season: int) -> list[int]:
         """Return the deals of a season that are still played."""

@@ -2,16 +2,20 @@
 
 import json
 from collections.abc import Iterator
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 from tests.commands.programs import Done, happycity
 from tests.server.api.ladders import LadderServer, LastMove, ladder_server, until
 from tests.server.conftest import FirstMove
 
 from happycity.ladder.v1beta1 import ladder_service_pb2 as pb
-from happycity_terminal.ladder.tables import comparison_lines
+from happycity.tournament.v1beta1 import rating_pb2
+from happycity.v1 import bot_pb2
+from happycity_terminal.ladder.tables import comparison_lines, leaderboard_table
 
 FILE = """
 name = "Two guests"
@@ -54,6 +58,28 @@ def json_of(server: LadderServer, *arguments: object) -> Any:
     done = ladder(server, *arguments, "--json")
     assert (done.status, done.errors) == (0, "")
     return json.loads(done.output)
+
+
+def test_a_leaderboard_with_all_columns_fits_80() -> None:
+    """Also where bots forfeited games and hosted ones are there; no name is written letter below letter."""
+    lines = [
+        pb.LeaderboardLine(
+            rank=1,
+            games=12_345,
+            firsts=1_234,
+            forfeits=12,
+            version=pb.BotVersion(bot="typescript2", info=bot_pb2.BotInfo(version="3fa9c1d2e4b5")),
+            rating=rating_pb2.Rating(elo=1279.0, low=1250.0, high=1310.0, deals=3_096),
+            cost=pb.BotCost(cpu_seconds=1_234.5, peak_memory_bytes=80_000_000),
+        )
+    ]
+    console = Console(width=80, file=StringIO())
+    console.print(leaderboard_table(lines))
+    assert isinstance(console.file, StringIO)
+    head, _, row, *_ = console.file.getvalue().splitlines()
+    counted = ["deals", "games", "firsts", "forfeits", "CPU", "s", "MB"]
+    assert head.split() == ["rank", "bot", "version", "Elo", "95%", *counted]
+    assert all(len(word) > 4 for word in row.split()[1:3])
 
 
 @pytest.mark.level(2)

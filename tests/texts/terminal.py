@@ -56,8 +56,8 @@ class Terminal:
         own = {**environment, "TERM": "xterm-256color", "PS1": r"\W [$?] $ "}
         shell = "bash", "--noprofile", "--norc", "--noediting", "-i"
         self._shell = subprocess.Popen(
-            # What runs there ends with it, also where the tests were started by nohup.
-            ["env", "--default-signal=HUP", "setsid", "--ctty", *within, *shell],
+            # What runs there ends with it and by Ctrl-C, also where the tests run in the background.
+            ["env", "--default-signal=HUP,INT,QUIT", "setsid", "--ctty", *within, *shell],
             cwd=folder, env=own, stdin=inside, stdout=inside, stderr=inside,
         )  # fmt: skip
         os.close(inside)

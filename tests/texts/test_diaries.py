@@ -179,8 +179,8 @@ def test_author_in_another_language(newcomer: Account) -> None:
         pytest.skip(f"the tools of {newcomer.name} aren't installed")
     terminal = enters(newcomer)
     follow_first_bot(terminal, newcomer.name)
-    terminal.run(f"happycity new-bot --language {newcomer.name} ../{newcomer.name}")
-    terminal.run(f"cd ../{newcomer.name}")
+    terminal.run(f"happycity new-bot --language {newcomer.name} ../{newcomer.name}-bot")
+    terminal.run(f"cd ../{newcomer.name}-bot")
     follow_project(terminal, newcomer)
 
 

@@ -258,6 +258,7 @@ class Ladder:
             begun = await self.book.write(self.book.begin_deals, new, now)
             for deal, planned in zip(begun, new, strict=True):
                 self._begin(deal, planned.bots)
+        presence.is_full = len(self.deals) >= self.config.deals_at_once
 
     def _begin(self, deal: LadderDeal, bots: tuple[str, ...], *, played: Collection[int] = ()) -> None:
         """Play a deal between bots, in the order of its versions, but for rotations that were played."""

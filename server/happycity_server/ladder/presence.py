@@ -42,6 +42,7 @@ class WaitReason(Enum):
     PAUSED = "paused after forfeits in several deals in a row"
     QUOTA = "all rated games of the day begun"
     BUSY = "other matches come first, or too few games at once are taken"
+    FULL = "as many deals are played as may be at once"
     OPPONENTS = "no opponents that are connected and have room"
 
 
@@ -103,6 +104,8 @@ class Presence:
         self._bots: dict[str, _Bot] = {}
         self.suspended: Mapping[str, ModerationAction] = {}
         """The bots that get no deals, each with the action that says why."""
+        self.is_full = False
+        """Whether no more deals may be played at once."""
         self._quotas_used: Mapping[str, int] = {}
         """Games of a day of the guests that have begun all that they may begin for their own sake."""
         places.events.arrived.append(self._note_arrival)
@@ -263,17 +266,17 @@ class Presence:
         if bot.pause_end > now:
             text = f"{name} has forfeited games in several deals in a row"
             return Wait(WaitReason.PAUSED, text, bot.pause_end)
-        if name in self._quotas_used:
-            games = self._quotas_used[name]
+        if (games := self._quotas_used.get(name)) is not None:
             text = (
                 f"{name} has begun its {games} rated games of the day (UTC), or "
                 f"{100 * self._book.config.quotas.exact_share:g}% of them where its rating is exact; "
                 f"under another text of its version it may begin {games // 2} today"
             )
             return Wait(WaitReason.QUOTA, text, day_of(now) + _DAY)
+        reason = WaitReason.FULL if self.is_full else WaitReason.OPPONENTS
         if bot.free_since is None:
-            return Wait(WaitReason.BUSY, f"{name} plays other matches first, or takes too few games at once")
-        return Wait(WaitReason.OPPONENTS, f"{name} waits for opponents that are connected and have room")
+            reason = WaitReason.BUSY
+        return Wait(reason, f"{name} waits: {reason.value}")
 
     def idle(self) -> list[tuple[WaitReason, list[float | None]]]:
         """Return why connected guests play no deal, the most frequent reason first, and when each wait ends.
@@ -281,12 +284,10 @@ class Presence:
         Bots that have waited for a moment only are left out.
         """
         found: dict[WaitReason, list[float | None]] = {}
-        now = self._book.clock()
         for name, version in self.versions.items():
             wait, since = self.wait_of(name), self._bots[name].free_since
-            if wait is None or version.house:
-                continue
-            if wait.reason is not WaitReason.OPPONENTS or (since is not None and now - since > PATIENCE):
+            waits_long = since is None or self._book.clock() - since > PATIENCE
+            if wait is not None and waits_long and not version.house:
                 found.setdefault(wait.reason, []).append(wait.end)
         return sorted(found.items(), key=lambda entry: -len(entry[1]))
 

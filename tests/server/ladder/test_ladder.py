@@ -10,7 +10,8 @@ from typing import Any
 
 import grpc
 import pytest
-from tests.server.harness import matches_at, outcome_of
+from tests.server.conftest import RandomMove
+from tests.server.harness import Service, matches_at, outcome_of
 from tests.server.ladder.ladders import (
     TWO_SEATS,
     Games,
@@ -32,6 +33,7 @@ from happycity_ladder.book import Book
 from happycity_ladder.entries import DealState
 from happycity_server.app import RunningServer
 from happycity_server.ladder import ladder as ladder_module
+from happycity_server.ladder import presence
 from happycity_server.ladder.ratings import LadderRatings
 from happycity_server.ladder.served_book import ServedBook
 from happycity_tournament.luck_adjusted import luck_of
@@ -217,6 +219,33 @@ async def test_practice_comes_first(tmp_path: Path) -> None:
         match = await matches_at(channel).CreatePracticeMatch(**terms)
         assert (await matches_at(channel).WaitMatch(match_id=match.match_id)).HasField("result")
         await games.more(4)  # and the ladder goes on
+
+
+async def test_bots_that_wait_for_the_end_of_a_deal_are_not_said_to_lack_opponents(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They have some, where as many deals are played as may be at once."""
+    monkeypatch.setattr(presence, "PATIENCE", -1.0)
+    games, holds, asked, goes_on = Games(), asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    class Held(RandomMove):
+        async def choose(self, decision: Decision) -> Move:  # type: ignore[override]
+            if holds.is_set():
+                asked.set()
+                await goes_on.wait()
+            return self.rng.choice(decision.moves)
+
+    async with (
+        laddering(tmp_path, f"deals_at_once = 1\n{TWO_SEATS}") as server,
+        playing(server.address, "anna", "ben", "carl", games=games, kind=Held),
+        grpc.aio.insecure_channel(server.address) as channel,
+    ):
+        await games.more(12)  # all have played
+        holds.set()
+        await asked.wait()
+        shown = await Service(channel, "happycity.ladder.v1beta1.LadderService").GetLadder()
+        assert [(one.bots, one.text) for one in shown.idle] == [(1, presence.WaitReason.FULL.value)]
+        goes_on.set()
 
 
 async def test_seasons_end_by_time(tmp_path: Path) -> None:

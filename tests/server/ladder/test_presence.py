@@ -145,6 +145,8 @@ async def test_guest_is_told_once_that_its_games_of_the_day_are_begun(failing: F
         presence.set_quotas_used(used)
     assert failing.notices == ["anna", "ben"]
     assert presence.idle() == [(WaitReason.QUOTA, [86400.0]), (WaitReason.OPPONENTS, [None])]
+    presence.is_full = True
+    assert presence.idle() == [(WaitReason.QUOTA, [86400.0]), (WaitReason.FULL, [None])]
     wait = presence.wait_of("anna")
     assert wait is not None
     assert "its 600 rated games of the day" in wait.text

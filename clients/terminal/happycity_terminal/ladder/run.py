@@ -84,12 +84,10 @@ def show_leaderboard(server: str | None, *, limit: int, as_json: bool, **fields:
     board_line = f"{page.board}, {tables.season_line(page.season)}"
     print_lines(console, *tables.ladder_lines(ladder), "", board_line)
     if page.owners:
-        print_lines(
-            console, 'owners, each by its best bot; "at least" holds for all bots of an owner at once'
-        )
+        print_lines(console, 'owners, each by its best bot; "at least" holds for all its bots at once', "")
         console.print(tables.owners_table(page.owners))
     if lines:
-        print_lines(console, "bots, each by its newest version, by the lower end of the interval")
+        print_lines(console, "", "bots, each by its newest version, by the lower end of the interval", "")
         console.print(tables.leaderboard_table(lines))
     else:
         print_lines(console, "no bot has played on this board")

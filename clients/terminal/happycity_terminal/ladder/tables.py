@@ -50,7 +50,8 @@ def leaderboard_table(lines: Sequence[pb.LeaderboardLine]) -> Table:
     """Return a leaderboard; forfeits, and the cost of hosted bots, only if there are any."""
     forfeits = ("forfeits",) if any(line.forfeits for line in lines) else ()
     cost = ("CPU s", "MB") if any(line.HasField("cost") for line in lines) else ()
-    table = empty_table("rank", "bot", "version", "Elo", "95%", "deals", "games", "firsts", *forfeits, *cost)
+    counted = "deals", "games", "firsts", *forfeits, *cost
+    table = empty_table("rank", "bot", "version", "Elo", "95%", *counted, compact=True)
     for line in lines:
         counts = (line.rating.deals, line.games, line.firsts, *(line.forfeits for _ in forfeits))
         table.add_row(
@@ -66,7 +67,7 @@ def leaderboard_table(lines: Sequence[pb.LeaderboardLine]) -> Table:
 
 def owners_table(owners: Sequence[pb.OwnerLine]) -> Table:
     """Return the owners, each by its best bot."""
-    table = empty_table("rank", "owner", "best bot", "Elo", "at least", "bots")
+    table = empty_table("rank", "owner", "best bot", "Elo", "at least", "bots", compact=True)
     for owner in owners:
         best = owner.best
         table.add_row(
