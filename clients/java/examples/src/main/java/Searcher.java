@@ -18,7 +18,7 @@ import java.util.stream.IntStream;
  */
 public class Searcher implements Bot {
   /** Playouts of all moves of a decision together, at most. */
-  private static final int PLAYOUTS = 400;
+  private static final int PLAYOUTS = 800;
 
   private final Random random;
 

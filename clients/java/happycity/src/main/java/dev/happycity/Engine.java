@@ -96,7 +96,8 @@ final class Engine {
     try {
       return (int) functions.computeIfAbsent(function, instance::export).apply(arguments)[0];
     } catch (RuntimeException e) {
-      // The thread was interrupted: calls that ended early have left their part of the stack behind.
+      // The thread was interrupted: calls that ended early have left their part of the stack
+      // behind.
       OF_THREAD.remove();
       throw e;
     }

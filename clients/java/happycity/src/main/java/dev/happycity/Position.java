@@ -23,7 +23,9 @@ public final class Position {
     this.bytes = bytes;
   }
 
-  /** How a game ended, or would end; each list is by seat. Rank 1 is first; equal seats share one. */
+  /**
+   * How a game ended, or would end; each list is by seat. Rank 1 is first; equal seats share one.
+   */
   public record Outcome(
       List<Integer> points,
       List<Integer> coins,
@@ -33,8 +35,7 @@ public final class Position {
 
   /** Starts a game on the deal that the arena shuffles from a seed, for 2 to 5 players. */
   public static Position deal(int players, boolean expert, boolean sum, long seed) {
-    return new Position(
-        Engine.bytes("happycity_deal", players, expert ? 1 : 0, sum ? 1 : 0, seed));
+    return new Position(Engine.bytes("happycity_deal", players, expert ? 1 : 0, sum ? 1 : 0, seed));
   }
 
   /** Draws what is hidden in a view from a seed. */

@@ -54,8 +54,7 @@ class PositionTest {
   }
 
   private static Position.Outcome outcome(List<List<Integer>> rows) {
-    return new Position.Outcome(
-        rows.get(0), rows.get(1), rows.get(2), rows.get(3), rows.get(4));
+    return new Position.Outcome(rows.get(0), rows.get(1), rows.get(2), rows.get(3), rows.get(4));
   }
 
   private static void assertPosition(String expected, Position position) {
@@ -139,7 +138,9 @@ class PositionTest {
     assertThrows(IllegalArgumentException.class, call);
   }
 
-  /** A thread that is interrupted while it searches can search again, however often that happens. */
+  /**
+   * A thread that is interrupted while it searches can search again, however often that happens.
+   */
   @Test
   void interrupted() throws IOException {
     Case any = cases().get(0);
