@@ -16,7 +16,7 @@ from tests.web.test_play import link_on, press
 
 from happycity.records.replay import choosers_of, replay
 from happycity_runtime.tokens import Role
-from happycity_server.people import table as table_module
+from happycity_server.people import tables as tables_module
 from happycity_server.people.person import STAND_IN
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -157,7 +157,7 @@ async def test_strangers_meet_at_an_open_table(people: list[Page]) -> None:
 
 async def test_bots_come_where_nobody_does(people: list[Page], monkeypatch: pytest.MonkeyPatch) -> None:
     host, _ = people
-    monkeypatch.setattr(table_module, "OPEN_SECONDS", 0.2)
+    monkeypatch.setattr(tables_module, "OPEN_SECONDS", 0.2)
     await sit_down(host, "me", "open", "open")
     assert await next_decision(host, None)
     await expect(host.locator("h3 bdi")).to_have_text([re.compile("@Anna"), "greedy", "random"])
