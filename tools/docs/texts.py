@@ -21,7 +21,7 @@ TEXTS = ROOT / "viewer" / "happycity_viewer" / "texts"
 SOURCES = ("viewer/happycity_viewer", "web/happycity_web")
 _METHODS = {".html": "jinja2", ".js": "javascript", ".py": "python"}
 _KEYWORDS = {"_": None, "gettext": None, "ngettext": (1, 2), "pgettext": ((1, "c"), 2)}
-_OPTIONS = {
+_OPTIONS: dict[str, dict[str, str | bool]] = {
     "jinja2": {"trimmed": "true", "trim_blocks": "true", "lstrip_blocks": "true"},
     "javascript": {"parse_template_string": True},
     "python": {},
