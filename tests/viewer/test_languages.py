@@ -35,6 +35,10 @@ def _forms(text: object) -> tuple[str, ...]:
 def test_files_of_texts_are_complete(monkeypatch: pytest.MonkeyPatch) -> None:
     template = catalogues.template()  # once, as it reads all sources
     monkeypatch.setattr(catalogues, "template", lambda: deepcopy(template))
+    # Also what scripts say within a template string is found.
+    scripts = [path.read_text(encoding="utf-8") for folder in FOLDERS for path in folder.rglob("*.js")]
+    called = {text for script in scripts for text in re.findall(r'gettext\(\s*"([^"]+)"', script)}
+    assert called <= {_forms(message.id)[0] for message in template if message.id}
     # No text of the sources is missing, and none is left over; `python -m tools texts` puts it right.
     for code in TRANSLATED:
         assert (catalogues.TEXTS / f"{code}.po").read_text(encoding="utf-8") == catalogues.updated(code)

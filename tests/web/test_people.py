@@ -16,10 +16,23 @@ from tests.web.test_play import link_on, press
 
 from happycity.records.replay import choosers_of, replay
 from happycity_runtime.tokens import Role
-from happycity_server.people import table as table_module
+from happycity_server.people import tables as tables_module
 from happycity_server.people.person import STAND_IN
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+
+COVERED = """() => {
+  const own = document.getElementById("others").getBoundingClientRect();
+  const isCovered = (one) => {
+    const box = one.getBoundingClientRect();
+    const isBeside = box.right < own.left + 1 || box.left > own.right - 1;
+    return box.width > 2 && !isBeside && box.bottom > own.top + 1 && box.top < own.bottom - 1;
+  };
+  const parts = [...document.querySelectorAll("#board, #seat-title, .news-box, .seat-bar > *")];
+  return parts.filter(isCovered).map((one) => one.id || one.className);
+}"""
+"""What lies under the line that says who is away."""
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
@@ -80,6 +93,10 @@ async def test_whole_game_with_one_who_leaves_and_comes_back(people: list[Page],
     await expect(away).to_contain_text(re.compile(r"@Béa is away, the seat is kept for [45]:\d\d"))
     await expect(anna.locator("#spoken")).to_contain_text("@Béa is away")
     await check_layout(anna)
+    for width, height in ((1440, 900), (768, 1024), (390, 844), (667, 375)):
+        await anna.set_viewport_size({"width": width, "height": height})
+        assert await anna.evaluate(COVERED) == []
+    await anna.set_viewport_size({"width": 1280, "height": 720})
     await anna.get_by_role("button", name="Let a bot play for now").click()
     await expect(away).to_have_text("A bot plays for @Béa for now ")
     await expect(anna.locator('[data-seat="1"] .activity')).to_have_text("a bot, for now")
@@ -157,7 +174,7 @@ async def test_strangers_meet_at_an_open_table(people: list[Page]) -> None:
 
 async def test_bots_come_where_nobody_does(people: list[Page], monkeypatch: pytest.MonkeyPatch) -> None:
     host, _ = people
-    monkeypatch.setattr(table_module, "OPEN_SECONDS", 0.2)
+    monkeypatch.setattr(tables_module, "OPEN_SECONDS", 0.2)
     await sit_down(host, "me", "open", "open")
     assert await next_decision(host, None)
     await expect(host.locator("h3 bdi")).to_have_text([re.compile("@Anna"), "greedy", "random"])

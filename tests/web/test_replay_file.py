@@ -96,7 +96,9 @@ async def test_strikes_and_long_thinks_are_found(page: Page, replay: Path) -> No
     for expected in (*STRIKES, STRIKES[0]):
         await strike.click()
         assert await position(page) == expected
-    await expect(page.locator(f'#moves [data-ply="{STRIKES[0]}"] .incident')).to_contain_text("late by 2 s")
+    await expect(page.locator("#moves .move").nth(STRIKES[0]).locator(".incident")).to_contain_text(
+        "late by 2 s"
+    )
     await page.get_by_role("button", name="Next long think").click()
     assert await position(page) == LONG_THINK
     await page.locator("body").press("i")

@@ -10,6 +10,8 @@ from tests.web.recorded_table import RecordedTable
 from tests.web.table import OVERFLOWING
 
 from happycity import Mode
+from happycity.rules.cards import SPECIALS
+from happycity_viewer.languages import LANGUAGES, language
 
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.level(2)]
 
@@ -60,6 +62,41 @@ async def test_effects_are_read_without_a_mouse(browser: Browser, site: Site) ->
         assert box is not None
         assert box["height"] > 20
         assert not await page.locator(".card[title]").count(), "a title alone is for mice"
+
+
+async def test_the_longest_effects_have_room(browser: Browser, site: Site) -> None:
+    """In all languages, in the smallest windows in which cards of specials say what they do."""
+    catalogues = [language(code).texts for code in LANGUAGES]
+    texts = [one.gettext(card.effect_text) for one in catalogues for card in SPECIALS if card.effect_text]
+    for players, width, height in ((3, 1024, 784), (5, 1200, 784), (5, 896, 1024)):
+        table = RecordedTable(players=players, mode=Mode.EXPERT)
+        async with table.page(browser, site.url) as page:
+            await page.set_viewport_size({"width": width, "height": height})
+            await page.evaluate("(message) => window.tell(message)", table.messages[0])
+            cut = """(card, texts) => texts.filter((text) => {
+                const place = card.querySelector(".effect-text");
+                place.textContent = text;
+                const [inner, outer] = [place, card].map((one) => one.getBoundingClientRect().bottom);
+                return place.scrollHeight > place.clientHeight + 1 || inner > outer;
+            })"""
+            card = page.locator('[data-list="specials"] .card').first
+            assert await card.evaluate(cut, texts) == [], (players, width, height)
+
+
+async def test_specials_to_take_say_what_they_do(browser: Browser, site: Site) -> None:
+    """Also where cards have no room for it, without a mouse: above them."""
+    table = RecordedTable(players=3, mode=Mode.EXPERT)
+    asking = next(number for number, one in enumerate(table.messages) if '"asks": "special"' in one)
+    async with table.page(browser, site.url) as page:
+        await page.set_viewport_size({"width": 768, "height": 1024})
+        await page.evaluate(
+            "(messages) => messages.forEach((one) => window.tell(one))", table.messages[: asking + 1]
+        )
+        for text in await page.locator(".can .effect-text").all():
+            await expect(text).to_be_in_viewport(ratio=0.99)
+            box = await text.bounding_box()
+            assert box is not None
+            assert box["height"] > 20
 
 
 async def test_choices_stand_out_in_forced_colours(browser: Browser, site: Site) -> None:

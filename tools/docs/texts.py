@@ -21,7 +21,11 @@ TEXTS = ROOT / "viewer" / "happycity_viewer" / "texts"
 SOURCES = ("viewer/happycity_viewer", "web/happycity_web")
 _METHODS = {".html": "jinja2", ".js": "javascript", ".py": "python"}
 _KEYWORDS = {"_": None, "gettext": None, "ngettext": (1, 2), "pgettext": ((1, "c"), 2)}
-_OPTIONS = {"trimmed": "true", "trim_blocks": "true", "lstrip_blocks": "true"}
+_OPTIONS: dict[str, dict[str, str | bool]] = {
+    "jinja2": {"trimmed": "true", "trim_blocks": "true", "lstrip_blocks": "true"},
+    "javascript": {"parse_template_string": True},
+    "python": {},
+}
 _HEADER = """\
 # The texts of pages in {name}. `python -m tools texts` adds new texts of the sources and removes unused ones.
 # Words of the game are those of its rule books where these have them."""
@@ -36,9 +40,8 @@ def template() -> Catalog:
     for path in _files():
         place = path.relative_to(ROOT).as_posix()
         method = _METHODS[path.suffix]
-        options = _OPTIONS if method == "jinja2" else {}
         for _, message, comments, context in extract_from_file(
-            method, path, keywords=_KEYWORDS, comment_tags=("Translators:",), options=options
+            method, path, keywords=_KEYWORDS, comment_tags=("Translators:",), options=_OPTIONS[method]
         ):
             made.add(message, locations=[(place, 0)], auto_comments=comments, context=context)
     return made

@@ -122,14 +122,16 @@ def playback_json(
 def page_text(game: Json) -> str:
     """Return a game as its page has it: of each position, what is different from the one before.
 
-    What is absent there, unlike before, is null. Left out is what no script reads, and the words that the
-    page has in its list of moves.
+    What is absent there, unlike before, is null. Left out is what no script reads, the words that the page
+    has in its list of moves, and the third and later digits of times.
     """
     plies: list[Json] = []
     before: Json = {}
     for ply in game["plies"]:
         left_out = _UNREAD | {"text"} if ply.get("answered") else _UNREAD
         shown = {name: value for name, value in ply.items() if name not in left_out}
+        if shown.get("think_us"):
+            shown["think_us"] = int(float(f"{shown['think_us']:.2g}"))
         gone = dict.fromkeys(name for name in before if name not in shown)
         new = {name: value for name, value in shown.items() if name not in before or before[name] != value}
         plies.append(gone | new)

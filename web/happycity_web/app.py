@@ -68,18 +68,19 @@ may ask for, and what makes it."""
 _MATCH = "/matches/{match_id:id}"
 _ANALYSIS = matches.MatchQuery, matches.analysis_page
 _CHALLENGES = challenges.own_challenges
+_SEAT_FORM = form(seats.offered_seat, seats.take_offered_seat)
 _GET, _POST, _FORM = ["GET"], ["POST"], ["GET", "POST"]
 _WAYS: tuple[tuple[str, list[str], Admit | None, Answer], ...] = (
     (FEED, _GET, visitor, page_html(Query, results_feed, media_type="application/atom+xml")),
     (_MATCH, _GET, visitor, page_html(matches.MatchQuery, matches.match_page)),
     (f"{_MATCH}/analysis.json", _GET, visitor, page_json(*_ANALYSIS)),
     (f"{_MATCH}/analysis", _GET, visitor, page_html(*_ANALYSIS)),
-    ("/how-to-play", _GET, passer_by, seats.how_to_play),
+    ("/how-to-play", _GET, passer_by, page_html(Query, seats.how_to_play)),
     ("/play", _FORM, player, form(seats.new_game, seats.create_table)),
     ("/play/{table_id}", _GET, seated, seats.table_page),
-    ("/tables/{table_id}", _FORM, player, form(seats.open_seat, seats.take_open_seat)),
+    ("/tables/{table_id}", _FORM, player, _SEAT_FORM),
     ("/seats/{secret}", _FORM, passer_by, form(seats.own_seat, seats.take_own_seat)),
-    ("/invitations/{token}", _FORM, passer_by, form(seats.invitation, seats.accept_invitation)),
+    ("/invitations/{token}", _FORM, passer_by, _SEAT_FORM),
     ("/join", _FORM, passer_by, form(access.join_form, access.join, most=access.JOIN_BYTES)),
     ("/access", _POST, needs_token(access.OWN_TOKENS), form(access.access_form, access.change_access)),
     ("/hosted.json", _POST, token_holder, hosting.submit),

@@ -110,7 +110,7 @@ def question(decision: play.Decision) -> Question:
             move=move,
             coins=coins,
             card=_card(view, move),
-            gains=tuple(_gains(view, move, before)),
+            gains=gains_of(view, move, before),
         )
         for number, (move, position, coins) in enumerate(moves, start=1)
     ]
@@ -132,9 +132,14 @@ def control_of(move: Move) -> str:
     return "" if zone is None or move.card is None else on_table(zone, move.card)
 
 
-def gains_of(view: View, move: Move) -> tuple[Gain, ...]:
-    """Return by how much a move changes the numbers of the city of the seat that decides."""
-    return tuple(_gains(view, move, SeatTotals.of(Cities.of_view(view), view.seat)))
+def gains_of(view: View, move: Move, before: SeatTotals | None = None) -> tuple[Gain, ...]:
+    """Return by how much a move changes the numbers of the city of the seat that decides: those `before`."""
+    before, after = before or SeatTotals.of(Cities.of_view(view), view.seat), totals_after(view, move)
+    if after is None:
+        return ()
+    names = ("income", "inhabitants", "hearts", "points")
+    found = [(name, getattr(before, name), getattr(after, name)) for name in names]
+    return tuple(Gain(name, now - old, now) for name, old, now in found if now != old)
 
 
 def on_table(zone: str, card: Card) -> str:
@@ -169,13 +174,3 @@ def _card(view: View, move: Move) -> Card | None:
     if move.kind is not MoveKind.COPY or move is COPY_BOX:
         return move.card
     return next((card for card in view.cities[move.number] if card.special_set is not None), None)
-
-
-def _gains(view: View, move: Move, before: SeatTotals) -> Iterator[Gain]:
-    after = totals_after(view, move)
-    if after is None:
-        return
-    for name in ("income", "inhabitants", "hearts", "points"):
-        now = getattr(after, name)
-        if now != getattr(before, name):
-            yield Gain(name, now - getattr(before, name), now)

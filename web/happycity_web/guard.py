@@ -49,7 +49,6 @@ _FILE: Final = {
     "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
     "cross-origin-resource-policy": "same-origin",
     "x-content-type-options": "nosniff",
-    "x-frame-options": "DENY",
 }
 """Of scripts, styles, fonts and icons, which load nothing by themselves: a page gets a dozen of them."""
 _EMBEDDED: Final = {
@@ -207,24 +206,19 @@ Admit = Callable[[Arena, HTTPConnection], Principal]
 """Admits the caller of a page, or refuses it by an ApiError."""
 
 
-def anyone(arena: Arena, connection: HTTPConnection) -> Principal:
-    """Admit every caller; only the rate is limited."""
-    return arena.gate.admit_anonymous(address_of(connection))
-
-
 def token_holder(arena: Arena, connection: HTTPConnection) -> Principal:
     """Admit a caller by the token that its browser has."""
     return admit(arena, connection, shown_token(connection))
 
 
 def passer_by(arena: Arena, connection: HTTPConnection) -> Principal:
-    """Admit every caller, by what its browser keeps if that is good for anything."""
+    """Admit every caller, by what its browser keeps if that is good for anything; the rate is limited."""
     try:
         return visitor(arena, connection)
     except ApiError as error:
         if error.reason is not Reason.UNAUTHENTICATED:
             raise
-        return anyone(arena, connection)
+        return arena.gate.admit_anonymous(address_of(connection))
 
 
 def player(arena: Arena, connection: HTTPConnection) -> Principal:

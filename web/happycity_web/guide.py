@@ -33,15 +33,19 @@ class Advice:
 def advise(question: Question) -> Advice:
     """Return what the guide advises in a decision of a family game."""
     choices = [choice for _, group in question.groups for choice in group]
+    best = max(choices, key=lambda choice: sum(_values(question, choice).values()))
     match question.phase:
         case Phase.DISCARD:
             return _discard(question, choices)
         case Phase.DRAW:
-            return Advice(_deck(question, choices), "draw")
+            # The most expensive deck that has something for the coins at hand, else the cheapest.
+            coins = question.view.coins[question.view.seat]
+            decks = [choice for choice in choices if deck_prices(choice.move.number)[0] <= coins]
+            return Advice((decks or choices[:1])[-1], "draw")
         case Phase.SPECIAL:
-            return Advice(max(choices, key=lambda choice: _value(question, choice)), "take")
+            return Advice(best, "take")
         case _:
-            return _purchase(question, max(choices, key=lambda choice: _value(question, choice)))
+            return _purchase(question, best)
 
 
 def _purchase(question: Question, best: MoveChoice) -> Advice:
@@ -50,7 +54,9 @@ def _purchase(question: Question, best: MoveChoice) -> Advice:
     loses = any(gain.change < 0 for gain in best.gains)
     ends_soon = any(len(city) >= CITY_SIZE - _NEARLY_FULL for city in question.view.cities)
     special = next((card for card in question.view.specials if card.id in nearer), None)
-    return Advice(best, _reason(question, best), loses, special, ends_soon)
+    values = _values(question, best)
+    reason = max(values, key=lambda name: values[name]) if values else "coin"
+    return Advice(best, reason, loses, special, ends_soon)
 
 
 def _discard(question: Question, choices: list[MoveChoice]) -> Advice:
@@ -63,26 +69,8 @@ def _discard(question: Question, choices: list[MoveChoice]) -> Advice:
     return Advice(max(costs, key=lambda choice: costs[choice]), "discard")
 
 
-def _deck(question: Question, choices: list[MoveChoice]) -> MoveChoice:
-    """Return the most expensive deck that has something for the coins at hand, else the cheapest."""
-    coins = question.view.coins[question.view.seat]
-    affordable = [choice for choice in choices if deck_prices(choice.move.number)[0] <= coins]
-    return affordable[-1] if affordable else choices[0]
-
-
-def _value(question: Question, choice: MoveChoice) -> float:
-    """Return what a card is worth to the city; 0 for taking none."""
-    return sum(_values(question, choice).values())
-
-
 def _values(question: Question, choice: MoveChoice) -> dict[str, float]:
     """Return by number of the city what its change is worth."""
     free = CITY_SIZE - len(question.view.cities[question.view.seat])
     weights = _WEIGHTS | {"income": _INCOME_ROUNDS * free}
     return {gain.name: weights[gain.name] * gain.change for gain in choice.gains}
-
-
-def _reason(question: Question, best: MoveChoice) -> str:
-    """Return the change that counts most in a purchase."""
-    values = _values(question, best)
-    return max(values, key=lambda name: values[name]) if values else "coin"

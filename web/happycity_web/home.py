@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from statistics import fmean
 
@@ -74,16 +74,13 @@ async def home_page(feeds: Feeds, request: Request, _query: Query) -> Page:
     return Page("home.html", values, names)
 
 
-def by_strength(running: Iterable[match_pb.Match], ratings: Mapping[str, float]) -> list[match_pb.Match]:
+def by_strength(running: Sequence[match_pb.Match], ratings: Mapping[str, float]) -> list[match_pb.Match]:
     """Return the games with the highest mean rating first, and of equal ones those that began first.
 
     A bot without a rating counts as 0.
     """
-
-    def strength(match: match_pb.Match) -> tuple[float, int]:
-        return -fmean(ratings.get(bot, 0.0) for bot in match.bots), match.match_id
-
-    return sorted(running, key=strength)[:_TRIED]
+    mean = {one.match_id: fmean(ratings.get(bot, 0.0) for bot in one.bots) for one in running}
+    return sorted(running, key=lambda match: (-mean[match.match_id], match.match_id))[:_TRIED]
 
 
 async def best_game(feeds: Feeds, games: Iterable[match_pb.Match], own: Language) -> Json | None:

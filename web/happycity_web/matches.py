@@ -25,7 +25,7 @@ from happycity_viewer.plies import encode, game_json, position_json
 from happycity_viewer.templates import game_values
 from happycity_web.background import ANALYSES, analysis_of
 from happycity_web.cache import Kind
-from happycity_web.choices import Gain, control_of, gains_of
+from happycity_web.choices import control_of, gains_of
 from happycity_web.games import record_of
 from happycity_web.picture import game_picture
 from happycity_web.query import Query, number, number_of
@@ -66,22 +66,6 @@ class MatchQuery(Query):
     """ "1": without what is around the game."""
     wait: str = ""
     """ "1": the answer comes when the analysis is done, and not before."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Try:
-    """A move that a question about a costly decision offers."""
-
-    words: str
-    loss: float
-    """In places, compared with the best move."""
-    on: str
-    """The card or deck of the table that stands for it, as a selector; empty without one."""
-    is_chosen: bool
-    """Whether it was chosen in the game."""
-    coins: int
-    """By how much it changes the coins of the seat."""
-    gains: tuple[Gain, ...]
 
 
 async def match_page(feeds: Feeds, request: Request, query: MatchQuery) -> Page:
@@ -144,14 +128,14 @@ async def analysis_page(feeds: Feeds, request: Request, query: MatchQuery) -> Pa
     for costly in analysis["seats"][seat - 1]["costliest"]:
         step = shown.playback.steps[costly["decision"] - 1]
         tries = [
-            Try(
-                words=words(move.text, coins),
-                loss=costly["losses"][move.text],
-                on=control_of(move),
-                is_chosen=move == step.move,
-                coins=coins,
-                gains=gains_of(step.view, move),
-            )
+            {
+                "words": words(move.text, coins),
+                "loss": costly["losses"][move.text],
+                "on": control_of(move),
+                "is_chosen": move == step.move,
+                "coins": coins,
+                "gains": gains_of(step.view, move),
+            }
             for move, coins in step.options
         ]
         line = [words(entry["move"], entry["coins"]) for entry in costly["line"]]
@@ -186,17 +170,16 @@ async def match_picture(feeds: Feeds, request: Request) -> Response:
             Reason.MATCH_RUNNING, f"match {match_id} is not finished; only finished matches have a picture"
         )
 
-    draw = partial(feeds.in_thread, _drawn, match)
+    def picture() -> bytes:
+        last = position_json(match.playback, len(match.playback.steps) - 1)
+        return game_picture(game_json(match.playback, [last], end=end_of(match)))
+
+    draw = partial(feeds.in_thread, picture)
     content = await feeds.cache.get(_PICTURES, match_id, draw, calls=PICTURE_CALLS)
     needs_no_token = principal().viewer is Viewer.PUBLIC
     kept_by = "public" if needs_no_token else "private"  # by proxies too
     headers = {"cache-control": f"{kept_by}, max-age=31536000, immutable"}
     return Response(content, media_type="image/png", headers=headers | _TO_OTHER_SITES)
-
-
-def _drawn(match: WatchedMatch) -> bytes:
-    last = position_json(match.playback, len(match.playback.steps) - 1)
-    return game_picture(game_json(match.playback, [last], end=end_of(match)))
 
 
 async def shown_match(feeds: Feeds, match_id: int) -> tuple[match_pb.Match, WatchedMatch]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from starlette.requests import HTTPConnection, Request
+from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.websockets import WebSocket
 
@@ -33,6 +33,7 @@ from happycity_web.choices import question
 from happycity_web.guard import SEAT_COOKIE, keep_secret, kept_place, shown_seat
 from happycity_web.guide import advise
 from happycity_web.matches import MatchQuery, match_values
+from happycity_web.query import Query
 from happycity_web.render import Page, Reader, language_of, page_response
 from happycity_web.watch import Feeds, end_of, first_ply, plies_message, plies_of, while_connected
 
@@ -80,7 +81,7 @@ def _occupied_place(feeds: Feeds, request: Request) -> TablePlace | None:
     return place if place is not None and place.is_open else None
 
 
-async def how_to_play(feeds: Feeds, request: Request) -> Response:
+async def how_to_play(feeds: Feeds, _request: Request, _query: Query) -> Page:
     """Show the rules in six steps, and all cards."""
     values = {
         "by_deck": {deck: [card for card in BUILDINGS if card.deck == deck] for deck in DECKS},
@@ -88,12 +89,13 @@ async def how_to_play(feeds: Feeds, request: Request) -> Response:
         "has_house": bool(feeds.arena.tables.house),
         **{mode.value: [card for card in SPECIALS if card.special_set is mode] for mode in Mode},
     }
-    return await feeds.in_thread(page_response, request, Page("how_to_play.html", values))
+    return Page("how_to_play.html", values)
 
 
 async def table_page(feeds: Feeds, request: Request) -> Response:
     """Show the table at which a person sits."""
-    place = _admitted_place(feeds, request)
+    place = kept_place(feeds.arena, request)
+    assert place is not None  # or `guard.seated` had not admitted the person
     table = place.table
     values: dict[str, Any] = {
         "table": table,
@@ -111,38 +113,13 @@ async def table_page(feeds: Feeds, request: Request) -> Response:
     return await feeds.in_thread(page_response, request, Page("play.html", values))
 
 
-async def open_seat(feeds: Feeds, request: Request, fields: Fields, problem: str) -> Page:
-    """Show a table with a seat that is open to all."""
-    return _offered(
-        feeds, request, fields, problem, feeds.arena.tables.open_table(request.path_params["table_id"])
-    )
-
-
-async def take_open_seat(feeds: Feeds, request: Request, fields: Fields) -> Response:
-    """Take a seat that is open to all."""
-    if _occupied_place(feeds, request) is not None:
-        raise ConfigError("You sit at a table already.")
-    tables, name = feeds.arena.tables, fields.get("name", "")
-    taken = tables.take_open_seat(request.path_params["table_id"], name, earlier=shown_seat(request))
-    return await _seated(feeds, request, *taken)
-
-
-async def invitation(feeds: Feeds, request: Request, fields: Fields, problem: str) -> Page:
-    """Show to what an invitation leads."""
-    return _offered(
-        feeds, request, fields, problem, feeds.arena.tables.invitation(request.path_params["token"])
-    )
-
-
-def _offered(
-    feeds: Feeds, request: Request, fields: Fields, problem: str, offered: tuple[Table, int]
-) -> Page:
-    """Return the form that takes a seat of a table."""
-    table, seat = offered
+async def offered_seat(feeds: Feeds, request: Request, fields: Fields, problem: str) -> Page:
+    """Show the form that takes the seat to which an invitation leads, or one that is open to all."""
+    (table, seat), place = _offered(feeds, request), kept_place(feeds.arena, request)
     values = {
         "table": table,
         "seat": seat,
-        "is_own": _sits_at(feeds, request, table),
+        "is_own": place is not None and place.table is table,
         "name": fields.get("name", ""),
         "is_open": table.plan.seats[seat] == OPEN,
         "problem": problem,
@@ -150,17 +127,22 @@ def _offered(
     return Page("invitation.html", values)
 
 
-async def accept_invitation(feeds: Feeds, request: Request, fields: Fields) -> Response:
-    """Take the seat of an invitation, unless the caller has one at its table."""
-    tables, token = feeds.arena.tables, request.path_params["token"]
-    if _sits_at(feeds, request, tables.invitation(token)[0]):
-        return page_response(request, await invitation(feeds, request, {}, ""))
-    return await _seated(feeds, request, *tables.accept(token, fields.get("name", "")))
+async def take_offered_seat(feeds: Feeds, request: Request, fields: Fields) -> Response:
+    """Take the seat that is offered, unless the caller has one at its table."""
+    offered, place = _offered(feeds, request), kept_place(feeds.arena, request)
+    if place is not None and place.table is offered[0]:
+        return page_response(request, await offered_seat(feeds, request, {}, ""))
+    own = None if "token" in request.path_params else shown_seat(request)
+    if own is not None and _occupied_place(feeds, request) is not None:
+        raise ConfigError("You sit at a table already.")
+    taken = feeds.arena.tables.take_seat(offered, fields.get("name", ""), earlier=own)
+    return await _seated(feeds, request, *taken)
 
 
-def _sits_at(feeds: Feeds, request: Request, table: Table) -> bool:
-    place = kept_place(feeds.arena, request)
-    return place is not None and place.table is table
+def _offered(feeds: Feeds, request: Request) -> tuple[Table, int]:
+    """Return the table and the seat that an address offers."""
+    tables, named = feeds.arena.tables, request.path_params
+    return tables.invitation(named["token"]) if "token" in named else tables.open_table(named["table_id"])
 
 
 async def own_seat(feeds: Feeds, request: Request, _fields: Fields, _problem: str) -> Page:
@@ -188,16 +170,10 @@ async def _seated(feeds: Feeds, request: Request, table: Table, secret: str, *, 
     return response
 
 
-def _admitted_place(feeds: Feeds, connection: HTTPConnection) -> TablePlace:
-    """Return the place of a person whom `guard.seated` has admitted."""
-    place = kept_place(feeds.arena, connection)
-    assert place is not None
-    return place
-
-
 async def follow_table(feeds: Feeds, socket: WebSocket) -> None:
     """Send what a person's page shows, and take what the person does."""
-    place = _admitted_place(feeds, socket)
+    place = kept_place(feeds.arena, socket)
+    assert place is not None
     async with feeds.arena.tables.present(place):
         take = partial(_act, feeds, socket, place)
         await while_connected(socket, _send(feeds, socket, place), feeds, take=take)
@@ -253,7 +229,11 @@ async def _send_game(
         activities = [] if is_over else tables.activities(table)
         if activities != shown_activities:
             shown_activities = activities
-            await _say(socket, _others_json(feeds, place, activities))
+            seats = [
+                {"seat": one.seat, "does": one.activity.value, "left": tables.seconds_left(one.due)}
+                for one in activities
+            ]
+            await _say(socket, {"seats": seats, "decides": place.seat == table.deputy})
         for greeting in [one for one in table.greetings if one.number > greeted]:
             greeted = greeting.number
             await _say(socket, {"greeting": [greeting.seat, greeting.words]})
@@ -261,15 +241,6 @@ async def _send_game(
             await _say(socket, {"end": end})
             return
         await first_of(watched.next(versions[0]), changes.next(versions[1]))
-
-
-def _others_json(feeds: Feeds, place: TablePlace, activities: Sequence[SeatActivity]) -> Json:
-    """Return what the seats of a game do, and whether the person may have others replaced."""
-    seats = [
-        {"seat": one.seat, "does": one.activity.value, "left": feeds.arena.tables.seconds_left(one.due)}
-        for one in activities
-    ]
-    return {"seats": seats, "decides": place.seat == place.table.deputy}
 
 
 async def _act(feeds: Feeds, socket: WebSocket, place: TablePlace, text: str) -> None:

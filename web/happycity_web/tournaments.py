@@ -152,7 +152,10 @@ async def bot_page(feeds: Feeds, request: Request, query: GameQuery) -> Page:
     losses = [] if figures is None else figures.losses(bot)
     show = feeds.arena.matches.GetMatch
     lost = [await feeds.arena.call(show, match_id=loss.match_id) for loss in losses]
-    notes = await _bot_notes(feeds, bot, values["games"] if values["is_over"] else [])
+    games = values["games"]
+    seats = [pair for game in games for pair in zip(game.bots, game.result.seats, strict=False)]
+    places = Counter(seat.place for name, seat in seats if name == bot)
+    notes = await _bot_notes(feeds, bot, games if values["is_over"] else [])
     values |= {
         "bot": bot,
         "line": line,
@@ -160,7 +163,7 @@ async def bot_page(feeds: Feeds, request: Request, query: GameQuery) -> Page:
         "reasons": [(ending_of(count.ending), count) for count in line.forfeit_counts] if line else [],
         "meetings": meetings,
         "losses": list(zip(losses, lost, strict=True)),
-        "places": _places(values["games"], bot),
+        "places": sorted(places.items()),
         "notes": notes,
         "ratings": list(figures.history.of(bot)) if figures else [],
     }
@@ -277,14 +280,3 @@ async def _bot_notes(feeds: Feeds, bot: str, games: Iterable[match_pb.Match]) ->
 async def _read_notes(feeds: Feeds, match_id: int) -> RecordNotes:
     record = await asyncio.to_thread(loads, await record_of(feeds, match_id))
     return incidents_of(record), metrics_of(record)
-
-
-def _places(games: Sequence[match_pb.Match], bot: str) -> list[tuple[int, int]]:
-    """Return how often a bot took each place in games."""
-    places = Counter(
-        seat.place
-        for game in games
-        for name, seat in zip(game.bots, game.result.seats, strict=False)
-        if name == bot
-    )
-    return sorted(places.items())

@@ -20,8 +20,6 @@ OPEN = "open"
 """In a plan: a seat for the first who comes, or for a bot of the house if nobody does in time."""
 GREETINGS = ("hello", "luck", "nice", "thanks", "moment", "bye")
 """What people at a table may say to each other; pages have the words."""
-OPEN_SECONDS = 60.0
-"""How long a table waits for the people of its open seats, before bots get them."""
 MAX_GREETINGS = 8
 """The latest greetings of a table, which are stored nowhere."""
 
@@ -150,11 +148,6 @@ class Table:
         ]
 
     @property
-    def open_until(self) -> float:
-        """When bots get the seats that are still open, Unix time in seconds."""
-        return self.created_at + OPEN_SECONDS
-
-    @property
     def is_closed(self) -> bool:
         """Whether it was given up before its match."""
         return self.state is TableState.CLOSED
@@ -163,11 +156,6 @@ class Table:
     def is_complete(self) -> bool:
         """Whether every seat is taken, and a page of each person is open."""
         return None not in self.names and all(person.is_present for person in self.people.values())
-
-    @property
-    def is_met(self) -> bool:
-        """Whether a page of any of its people is open."""
-        return any(person.is_present for person in self.people.values())
 
     def enter(self, state: TableState) -> None:
         """Note where it stands now."""

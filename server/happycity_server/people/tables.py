@@ -47,6 +47,8 @@ MAX_TABLES = 200
 """Tables that are kept at once."""
 MAX_GUEST_TABLES = 150
 """How many of these may be those of guests, who have no token."""
+OPEN_SECONDS = 60.0
+"""How long a table waits for the people of its open seats, before bots get them."""
 AWAY_SECONDS = 10.0
 """How long who has an open seat may be away by then."""
 GREETING_SECONDS = 2.0
@@ -151,7 +153,7 @@ class Tables:
 
     def seconds_open(self, table: Table) -> float:
         """Return how many seconds a table still waits for the people of its open seats."""
-        return max(0.0, table.open_until - self._now())
+        return max(0.0, table.created_at + OPEN_SECONDS - self._now())
 
     def create(self, plan: TablePlan, name: str, *, earlier: str = "") -> tuple[Table, str]:
         """Set up a table for the admitted caller; return it and the secret of the host's seat.
@@ -181,19 +183,22 @@ class Tables:
         _log.info("table_set_up", table=table.table_id, seats=list(plan.seats), caller=caller.caller)
         return table, self._seat(table, table.host, name)
 
-    def take_open_seat(self, table_id: str, name: str, *, earlier: str = "") -> tuple[Table, str]:
-        """Take a seat that is open to all; return its table and the secret of the seat.
+    def take_seat(
+        self, offered: tuple[Table, int], name: str, *, earlier: str | None = None
+    ) -> tuple[Table, str]:
+        """Take a seat that `open_table` or `invitation` has found; return its table, and its secret.
 
-        It counts as a table that the caller sets up.
+        With `earlier`, as of `create`, it counts as a table that the caller sets up; invited ones don't.
 
         Raises:
-            ApiError: the caller may not, there is no open seat, or too many were taken.
+            ApiError: the caller may not, somebody is called so already, or too many seats were taken.
             ConfigError: the name can't be used.
         """
-        principal().require(SEATED)
-        table, seat = self.open_table(table_id)
+        table, seat = offered
         name = self._free_name(name)
-        self._charge(earlier)
+        if earlier is not None:
+            principal().require(SEATED)
+            self._charge(earlier)
         secret = self._seat(table, seat, name)
         table.signal()
         return table, secret
@@ -253,18 +258,6 @@ class Tables:
             raise ApiError(Reason.REVOKED, text)
         return table, seat
 
-    def accept(self, clear: str, name: str) -> tuple[Table, str]:
-        """Take the seat of an invitation; return the table and the secret of the seat.
-
-        Raises:
-            ApiError: as `invitation`, or somebody is called so already.
-            ConfigError: the name can't be used.
-        """
-        table, seat = self.invitation(clear)
-        secret = self._seat(table, seat, self._free_name(name))
-        table.signal()
-        return table, secret
-
     def fill(self, place: TablePlace, seat: int, bot: str) -> None:
         """Give a free seat to a bot of the house; its invitations are no longer valid.
 
@@ -292,11 +285,12 @@ class Tables:
         for table in [*self._tables.values()]:
             if table.state is not TableState.OPEN or OPEN not in table.plan.seats or not self.house:
                 continue
-            if self._now() < table.open_until:
+            if self.seconds_open(table) > 0:
                 continue
             for seat, planned in enumerate(table.plan.seats):
                 person = table.people.get(seat)
-                if planned != OPEN or (person is not None and self._is_near(person)):
+                since = self._lobby.clock() - AWAY_SECONDS
+                if planned != OPEN or (person and (person.is_present or person.away_since > since)):
                     continue
                 if person is not None:
                     person.leave()
@@ -306,10 +300,6 @@ class Tables:
                 self._give_to_bot(table, seat, bot)
             self._begin_if_complete(table)
             table.signal()
-
-    def _is_near(self, person: Person) -> bool:
-        """Return whether a person is there, or has just left."""
-        return person.is_present or self._lobby.clock() - person.away_since < AWAY_SECONDS
 
     def activities(self, table: Table) -> list[SeatActivity]:
         """Return what people wait for in a game: who is away, who is replaced, and who chooses."""
@@ -395,8 +385,8 @@ class Tables:
         name = check_person_name(typed)
         tables = [table for table in self._tables.values() if table.ended_at is None]
         people = [person for table in tables for person in table.people.values()]
-        taken = {person.name for person in people if not person.has_left}
-        if _confusable_key(name) in map(_confusable_key, taken):
+        taken = {one.name.casefold().translate(_CONFUSABLES) for one in people if not one.has_left}
+        if name.casefold().translate(_CONFUSABLES) in taken:
             text = (
                 f"somebody plays as {name[1:]} already; choose another name, or, if that is you, "
                 "open the link to your seat, which its page shows"
@@ -482,9 +472,8 @@ class Tables:
         if len(kept) < most:
             return
         ended = [table for table in kept if table.ended_at is not None]
-        empty = [
-            table for table in kept if table.state is TableState.OPEN and table.is_guest and not table.is_met
-        ]
+        waiting = [table for table in kept if table.state is TableState.OPEN and table.is_guest]
+        empty = [one for one in waiting if not any(person.is_present for person in one.people.values())]
         if not (ended or empty):
             raise too_many(most, "tables")
         table = (ended or empty)[0]
@@ -548,11 +537,6 @@ class Tables:
             self._begin(table, seed=record["deal"]["seed"], past=record)
         self._tables[table_id] = table
         _log.info("table_restored", table=table_id, match=table.match_id)
-
-
-def _confusable_key(name: str) -> str:
-    """Return what names that look alike have in common."""
-    return name.casefold().translate(_CONFUSABLES)
 
 
 def _digest(clear: str) -> str:

@@ -24,7 +24,6 @@ from happycity_server.people.table import (
     HOST,
     INVITED,
     OPEN,
-    OPEN_SECONDS,
     Activity,
     SeatActivity,
     TablePlace,
@@ -37,6 +36,7 @@ from happycity_server.people.tables import (
     GREETING_SECONDS,
     KEPT_SECONDS,
     MAX_INVITATIONS,
+    OPEN_SECONDS,
     WAITING_SECONDS,
     Tables,
 )
@@ -125,8 +125,8 @@ async def test_names_that_look_the_same_are_taken(arena: Arena) -> None:
     anna = arena.host(HOST, INVITED, name="Max")
     token = arena.tables.invite(anna, 1)
     with pytest.raises(ApiError, match="choose another name"):
-        arena.tables.accept(token, "\u041c\u0430\u0445")
-    arena.tables.accept(token, "\u041c\u0430\u043a\u0441")
+        arena.tables.take_seat(arena.tables.invitation(token), "\u041c\u0430\u0445")
+    arena.tables.take_seat(arena.tables.invitation(token), "\u041c\u0430\u043a\u0441")
 
 
 async def test_table_needs_a_token_of_its_own(arena: Arena) -> None:
@@ -143,7 +143,7 @@ async def test_match_begins_when_all_are_there(arena: Arena) -> None:
     anna = arena.host("greedy", HOST, INVITED)
     token = arena.tables.invite(anna, 2)
     async with arena.tables.present(anna):
-        _, secret = arena.tables.accept(token, "Bob")
+        _, secret = arena.tables.take_seat(arena.tables.invitation(token), "Bob")
         assert not arena.begun
         async with arena.tables.present(arena.place(secret)):
             (match,) = arena.begun
@@ -155,10 +155,10 @@ async def test_invitation_is_good_for_one_person(arena: Arena) -> None:
     """Of several links to a seat the first that is used takes it, and only the host makes them."""
     anna = arena.host(HOST, INVITED)
     first, second = arena.tables.invite(anna, 1), arena.tables.invite(anna, 1)
-    _, secret = arena.tables.accept(second, "Bob")
+    _, secret = arena.tables.take_seat(arena.tables.invitation(second), "Bob")
     for token in (first, second, "unknown"):
         with pytest.raises(ApiError) as refused:
-            arena.tables.accept(token, "Carl")
+            arena.tables.take_seat(arena.tables.invitation(token), "Carl")
         assert refused.value.reason is Reason.REVOKED
     with pytest.raises(ApiError, match="only the person who has set the table up"):
         arena.tables.invite(arena.place(secret), 1)
@@ -178,7 +178,7 @@ async def test_host_fills_a_free_seat_with_a_bot(arena: Arena) -> None:
     """A bot of the house takes a free seat, whose links then lead nowhere, also in the table's plan."""
     anna = arena.host(HOST, INVITED, INVITED)
     link = arena.tables.invite(anna, 1)
-    bob = arena.place(arena.tables.accept(arena.tables.invite(anna, 2), "Bob")[1])
+    bob = arena.place(arena.tables.take_seat(arena.tables.invitation(arena.tables.invite(anna, 2)), "Bob")[1])
     for place, seat, bot in (
         (bob, 1, "greedy"),
         (anna, 0, "greedy"),
@@ -190,7 +190,7 @@ async def test_host_fills_a_free_seat_with_a_bot(arena: Arena) -> None:
     arena.tables.fill(anna, 1, "greedy")
     assert anna.table.plan.seats == (HOST, "greedy", INVITED)
     with pytest.raises(ApiError, match="taken already"):
-        arena.tables.accept(link, "Carl")
+        arena.tables.take_seat(arena.tables.invitation(link), "Carl")
     async with arena.tables.present(anna), arena.tables.present(bob):
         assert [match.spec.bots for match in arena.begun] == [("@Anna", "greedy", "@Bob")]
 
@@ -234,11 +234,11 @@ async def test_tables_come_back_from_the_store(arena: Arena, clock: Clock, store
         assert list(store.store.tables()) == [other.place(secret).table.table_id]
         assert len(other.begun) == begun
         if not begun:
-            _, guest = other.tables.accept(token, "Bob")
+            _, guest = other.tables.take_seat(other.tables.invitation(token), "Bob")
             async with other.tables.present(other.place(secret)), other.tables.present(other.place(guest)):
                 assert len(other.begun) == 1
             with pytest.raises(ApiError, match="is taken already"):
-                other.tables.accept(token, "Carl")
+                other.tables.take_seat(other.tables.invitation(token), "Carl")
         await other.tables.close()
     assert other.begun[0].spec.bots == ("@Anna", "@Bob", "greedy")
     assert other.place(guest).person.name == "@Bob"
@@ -355,7 +355,10 @@ async def test_bots_take_open_seats_in_time(arena: Arena, clock: Clock) -> None:
     async with arena.tables.present(anna):
         assert arena.tables.open_tables() == [table]
         called_by("somebody else", PublicRole.GUEST)
-        taken = [arena.place(arena.tables.take_open_seat(table.table_id, name)[1]) for name in ("Bob", "Eve")]
+        taken = [
+            arena.place(arena.tables.take_seat(arena.tables.open_table(table.table_id), name, earlier="")[1])
+            for name in ("Bob", "Eve")
+        ]
         assert [place.seat for place in taken] == [1, 2]
         async with arena.tables.present(taken[0]):
             clock.now += OPEN_SECONDS - 1
@@ -368,7 +371,7 @@ async def test_bots_take_open_seats_in_time(arena: Arena, clock: Clock) -> None:
             assert table.state is TableState.PLAYING
     assert arena.tables.place_of("gone") is None
     with pytest.raises(ApiError, match="no open seat any more"):
-        arena.tables.take_open_seat(table.table_id, "Ida")
+        arena.tables.take_seat(arena.tables.open_table(table.table_id), "Ida", earlier="")
     assert AWAY_SECONDS < OPEN_SECONDS
 
 
@@ -379,7 +382,7 @@ async def test_open_seats_need_somebody_who_may_play(arena: Arena) -> None:
         for roles, person in (([PublicRole.PUBLIC], ""), ([Role.OBSERVER], ""), ([Role.BOT], "@Bob")):
             called_by("somebody", *roles, person=person)
             with pytest.raises(ApiError):
-                arena.tables.take_open_seat(anna.table.table_id, "Eve")
+                arena.tables.take_seat(arena.tables.open_table(anna.table.table_id), "Eve", earlier="")
         assert anna.table.open_seats == [1]
 
 
@@ -389,7 +392,7 @@ class Played:
     def __init__(self, arena: Arena) -> None:
         self.tables, self.arena = arena.tables, arena
         self.anna = arena.host(HOST, INVITED)
-        _, secret = arena.tables.accept(arena.tables.invite(self.anna, 1), "Bob")
+        _, secret = arena.tables.take_seat(arena.tables.invitation(arena.tables.invite(self.anna, 1)), "Bob")
         self.bob = arena.place(secret)
 
     def start(self) -> Match:

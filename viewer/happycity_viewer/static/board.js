@@ -102,8 +102,6 @@ function drawSeat(panel, ply, results) {
   set(panel, "reason", result ? result.reason : "");
 }
 
-// Motion --------------------------------------------------------------------------------------------------
-
 // Shows where a card comes from, and which numbers have changed, to people who have not asked for less motion.
 
 const MOVE_MILLISECONDS = 450;

@@ -42,8 +42,6 @@ function address(ply, from = seat) {
   return `?ply=${ply}${from === 1 ? "" : `&seat=${from}`}${embedded ? "&embed=1" : ""}`;
 }
 
-// What is worth a look ------------------------------------------------------------------------------------
-
 function median(numbers) {
   return numbers.toSorted((one, other) => one - other)[Math.floor(numbers.length / 2)] ?? 0;
 }
@@ -63,8 +61,6 @@ function nextOf(isWanted) {
   const found = game.plies.filter(isWanted).map((ply) => ply.ply);
   return found.find((ply) => ply > position) ?? found[0] ?? null;
 }
-
-// The line about the last move, and where it leads --------------------------------------------------------
 
 function words(ply) {
   if (ply.by === undefined) return gettext("The cards are dealt");
@@ -106,8 +102,6 @@ function showTargets() {
   }
 }
 
-// The list of moves ---------------------------------------------------------------------------------------
-
 function thinkTime(microseconds) {
   const milliseconds = microseconds / 1000;
   if (milliseconds >= 1000) return gettext("%(number)s s", { number: decimal((milliseconds / 1000).toFixed(1)) });
@@ -130,7 +124,6 @@ function addMove(ply) {
   link.append(element("span", `seat-no s${ply.by}`, `${ply.by + 1}`), element("span", "what", words(ply)));
   if (ply.think_us !== null) link.append(element("span", "think", thinkTime(ply.think_us)));
   const row = element("li", "move", link);
-  row.dataset.ply = ply.ply;
   for (const incident of ply.incidents ?? []) row.append(incidentNote(incident));
   if (ply.metrics) {
     const numbers = Object.entries(ply.metrics).map(([name, value]) => element("span", "", `${name} ${number(value)}`));
@@ -143,7 +136,7 @@ function addMove(ply) {
 
 function markMove() {
   moves.querySelector('[aria-current="step"]')?.removeAttribute("aria-current");
-  const row = moves.querySelector(`[data-ply="${position}"]`);
+  const row = moves.querySelectorAll(".move")[position];
   const link = row?.querySelector("a");
   if (!link) return;
   link.setAttribute("aria-current", "step");
@@ -153,8 +146,6 @@ function markMove() {
     moves.scrollTop = top - moves.clientHeight / 2;
   }
 }
-
-// Going from position to position -------------------------------------------------------------------------
 
 function show(ply, { note = true } = {}) {
   const before = position;
@@ -187,7 +178,7 @@ export function lookFrom(number) {
   const panels = new Map([...board.querySelectorAll("[data-seat]")].map((panel) => [panel.dataset.seat, panel]));
   const ordered = game.bots.map((_, offset) => panels.get(String((seat - 1 + offset) % game.bots.length)));
   ordered[0].parentElement.append(...ordered);
-  for (const link of moves.querySelectorAll("a")) link.href = address(link.parentElement.dataset.ply);
+  moves.querySelectorAll(".move > a").forEach((link, ply) => (link.href = address(ply)));
   show(position);
 }
 
@@ -226,8 +217,6 @@ export async function takeResult() {
     // The places stand at the cities.
   }
 }
-
-// Keys and clicks -----------------------------------------------------------------------------------------
 
 const ARROWS = {
   ArrowLeft: () => goTo(position - 1),
@@ -292,8 +281,6 @@ letterKeys.addEventListener("change", () => {
   }
 });
 
-// A game that goes on -------------------------------------------------------------------------------------
-
 // Whether the game is over, how many positions are known, and which one is shown.
 export const isOver = () => Boolean(game.end);
 export const known = () => game.plies.length;
@@ -328,8 +315,6 @@ export function extend(news, { follow = true } = {}) {
   }
   show(follows ? last() : position, { note: false });
 }
-
-// ---------------------------------------------------------------------------------------------------------
 
 try {
   letterKeys.checked = localStorage.getItem(KEYS_SETTING) !== "off";

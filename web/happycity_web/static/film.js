@@ -99,8 +99,6 @@ viewer.addEventListener(
 // What the last move was, with the number of its seat.
 export const caption = () => ["now-seat", "now-bot", "now-text"].map((name) => field(viewer, name).cloneNode(true));
 
-// Sound ---------------------------------------------------------------------------------------------------
-
 // Short tones, unless a person has switched them off; browsers allow none before the first click or key.
 
 const LOUDNESS = 0.08; // of 1

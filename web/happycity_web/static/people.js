@@ -27,7 +27,8 @@ function sentence(one) {
 
 function show(one) {
   const note = panelOf(one.seat).querySelector(".activity") ?? element("span", "activity");
-  note.textContent = one.does === "away" ? `${gettext("away")} ${timeOf(one)}` : one.does === "replaced" ? gettext("a bot, for now") : timeOf(one);
+  const away = one.does === "away" ? [element("span", "word", gettext("away")), " "] : [];
+  note.replaceChildren(...away, one.does === "replaced" ? gettext("a bot, for now") : timeOf(one));
   panelOf(one.seat).querySelector(".seat-head").append(note);
 }
 

@@ -45,8 +45,6 @@ let announced = null; // the decision, or the end, that was heard
 let usesKeys = !coarse.matches; // else a ring would mark the first move as if it was chosen
 let isAtMoves = true; // whether the focus is, or was before the table was drawn again
 
-// What the server shows -----------------------------------------------------------------------------------
-
 // Whether the last move that is shown is the person's own.
 const isOwnMove = () => field(viewer, "now-seat").classList.contains(`s${board.querySelector(".seat").dataset.seat}`);
 
@@ -189,8 +187,6 @@ listen((sent) => socket.send(JSON.stringify(sent)));
 setInterval(showClock, 500);
 viewer.addEventListener("shown", () => (isRunning() ? showMove() : showPanel()));
 
-// What the person does ------------------------------------------------------------------------------------
-
 function markChosen() {
   if (message.decision === null || chosen?.decision !== message.decision) return;
   for (const button of playing.querySelectorAll("[data-move]")) {
@@ -293,8 +289,6 @@ panel.addEventListener("click", async (event) => {
     shared.textContent = url; // to be copied by hand
   }
 });
-
-// The guide of a first game, which advises at one table until it is closed --------------------------------
 
 function showGuide(isOn) {
   if (guide) guide.checked = isOn;
