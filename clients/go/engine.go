@@ -239,7 +239,9 @@ func (p *Position) Awaited() (cards []Card) {
 }
 
 // QuickMove returns the choice of the quick policy; bit n of fast is set for a seat n that always buys.
-func (p *Position) QuickMove(fast uint8) (int, error) { return ask(p, "quick_move", (*engine).number, uint64(fast)) }
+func (p *Position) QuickMove(fast uint8) (int, error) {
+	return ask(p, "quick_move", (*engine).number, uint64(fast))
+}
 
 // Playout returns how the seat does, -1 to 1, that plays a move, after which all play by the quick policy.
 func (p *Position) Playout(move int, fast uint8) (float64, error) {
@@ -266,25 +268,27 @@ func (p *Position) Playouts(moves []int, fast uint8) (values []float64, _ error)
 }
 
 // NextTurn returns the position before the seat's next turn, after a move and quick ones of all, or the end.
-func (p *Position) NextTurn(move int) (Position, error) { return ask(p, "next_turn", (*engine).position, u32(move)) }
+func (p *Position) NextTurn(move int) (Position, error) {
+	return ask(p, "next_turn", (*engine).position, u32(move))
+}
 
 // RandomPlayout returns how the game ends when all play at random.
-func (p *Position) RandomPlayout(seed uint64) (Outcome, error) { return ask(p, "random_playout", (*engine).outcome, seed) }
+func (p *Position) RandomPlayout(seed uint64) (Outcome, error) {
+	return ask(p, "random_playout", (*engine).outcome, seed)
+}
 
 // Worlds samples positions that look like a view: what is hidden is drawn at random.
 type Worlds struct {
 	view      []byte
 	discarded []int
+	known     bool // which cards are discarded
 	// Fast has the rivals that have bought a card in every turn so far: bit n is set for seat n.
 	Fast uint8
 }
 
 // NewWorlds prepares to sample. The cards in the discard piles may be known; if discarded is nil, they aren't.
 func NewWorlds(view *happycityv1.View, discarded []Card) (*Worlds, error) {
-	w := &Worlds{}
-	if discarded != nil {
-		w.discarded = []int{} // none is not the same as unknown
-	}
+	w := &Worlds{known: discarded != nil}
 	for _, card := range discarded {
 		w.discarded = append(w.discarded, int(card))
 	}
@@ -305,7 +309,7 @@ func (w *Worlds) Sample(seed uint64) (p Position, err error) {
 	e, done := engines().borrow()
 	defer done()
 	count := uint64(math.MaxUint32) // -1: not known
-	if w.discarded != nil {
+	if w.known {
 		count = uint64(len(w.discarded))
 	}
 	if err := e.write(w.discarded); err != nil {
