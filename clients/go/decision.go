@@ -20,6 +20,8 @@ type Decision struct {
 
 	mu    sync.Mutex
 	notes map[string]float64 // nil until the first note: most bots make none
+
+	worlds *Worlds // nil until the first position
 }
 
 // Note sends a number about the choice with it, such as "depth" or "nodes", for records and reports. It doesn't

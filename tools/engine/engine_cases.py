@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import random
+import sys
 from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any
@@ -97,14 +98,18 @@ def _unless_refused(call: Callable[[], Any]) -> Any:
         return None
 
 
+def lines(games: int = GAMES, decisions: int = DECISIONS) -> Iterator[str]:
+    """Yield a line of JSON for each case."""
+    return (f"{json.dumps(each)}\n" for each in cases(load_engine(), games, decisions))
+
+
 def main() -> None:
-    """Print a line of JSON for each case."""
+    """Print the cases."""
     options = parser(__doc__)
     options.add_argument("--games", type=int, default=GAMES)
     options.add_argument("--decisions", type=int, default=DECISIONS, help="of each game")
     arguments = options.parse_args()
-    for each in cases(load_engine(), arguments.games, arguments.decisions):
-        print(json.dumps(each))
+    sys.stdout.writelines(lines(arguments.games, arguments.decisions))
 
 
 if __name__ == "__main__":

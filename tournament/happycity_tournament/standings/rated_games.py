@@ -49,7 +49,7 @@ def load_for_rating(sources: Sequence[Source], renamed: Mapping[str, str]) -> Ra
         StoreError: a store is damaged.
         ConfigError: `renamed` is about a bot that isn't there.
     """
-    # They import SQLAlchemy, for which whoever verifies would wait.
+    # They import SQLAlchemy, for which those who verify would wait.
     from happycity_tournament.storage.database import DAMAGED  # noqa: PLC0415
     from happycity_tournament.storage.sources import SourceError  # noqa: PLC0415
 
