@@ -83,8 +83,12 @@ SLOW = ("jinja2", "numpy", "pydantic", "rich", "sqlalchemy", "starlette", "typer
             {"pydantic", "typer"},
             marks=pytest.mark.level(2),
         ),
+        (
+            "import happycity_tournament.proof.tournament_proof, happycity_tournament.standings.rated_games",
+            {"pydantic"},
+        ),
     ],
-    ids=["reference bots", "SDK", "server", "worker", "run"],
+    ids=["reference bots", "SDK", "server", "worker", "run", "verify"],
 )
 def test_a_program_imports_what_it_needs(program: str, needed: set[str]) -> None:
     """Each of these packages is a tenth of a start, which all of a run's processes have to make."""

@@ -1,10 +1,12 @@
-"""Measure what the store costs: `rate`, `backup`, `ladder`, `schedule`.
+"""Measure what the store costs: `rate`, `backup`, `ladder`, `start`, `schedule`.
 
 rate: CPU seconds of `tournament rate` of 100,000 games at tables of four and 1,000,000 at tables of two.
 
 backup: how long a backup of a store that is written to takes, and its restoring, and how commits wait.
 
-ladder: how a ladder's store grows in a year, and what that costs.
+ladder: how a ladder's store grows in a year, and what that and its ratings' start cost.
+
+start: CPU seconds and memory of a server when it listens, by the number of games in its store.
 
 schedule: how many games a second one server can schedule, store and count. The runner, the standings and the
 store are the real ones; the matches are instant, as if any number of workers played them.
@@ -21,7 +23,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from functools import partial
 from itertools import cycle, islice
@@ -47,7 +49,7 @@ from happycity_tournament.schedule import schedule_of
 from happycity_tournament.storage.async_store import AsyncStore
 from happycity_tournament.storage.packing import pack
 from happycity_tournament.storage.store import Store
-from tools.benchmarks.harness import COMMANDS, additions, cpu_of_children, store_url
+from tools.benchmarks.harness import COMMANDS, additions, cpu_of_children, serve, store_url
 from tools.benchmarks.models import League
 from tools.benchmarks.ratings import spread
 
@@ -168,15 +170,15 @@ def _show(name: str, seconds: list[float]) -> None:
 
 
 class Growing:
-    """A store that a ladder of 200 bots writes to, in the time of a year."""
+    """A store that a ladder of some bots writes to, in the time of a year."""
 
-    def __init__(self, store: Store, games: int) -> None:
+    def __init__(self, store: Store, games: int, bots: int) -> None:
         self.games = 0
         self._store = store
         self._ladder = Book(store)
         self._ladder.open_season(0.0)
         self._results = cycle(list(finished_games(League(spread(20, 150)), SEATS, 1000)))
-        self._second = YEAR / games
+        self._second, self._bots = YEAR / games, bots
         self._versions: dict[str, int] = {}
         self._rng = random.Random(1)
 
@@ -203,7 +205,7 @@ class Growing:
         self._store.add_games(batch)
 
     def _deal(self, now: float) -> NewDeal:
-        bots = tuple(f"bot-{bot:03}" for bot in self._rng.sample(range(200), SEATS))
+        bots = tuple(f"bot-{bot:03}" for bot in self._rng.sample(range(self._bots), SEATS))
         versions = tuple(self._version(bot, now) for bot in bots)
         return NewDeal(board="4-family", kind=DealKind.RATED, versions=versions, bots=bots)
 
@@ -222,7 +224,7 @@ def ladder(given: argparse.Namespace, folder: Path) -> None:
     path, games = folder / "games.sqlite", given.games
     with Store.create(store_url(folder)) as store:
         store.claim()
-        growing = Growing(store, games)
+        growing = Growing(store, games, given.bots)
         for step in range(1, STEPS + 1):
             began = time.process_time()
             while growing.games < games * step // STEPS:
@@ -236,6 +238,9 @@ def ladder(given: argparse.Namespace, folder: Path) -> None:
                 f"CPU ms a game: {written / each * 1e3:.2f} to store, {rated / each * 1e3:.2f} to rate",
                 flush=True,
             )
+        began = time.process_time()
+        asyncio.run(_rate_deals(store))
+        print(f"its ratings are there after {time.process_time() - began:.2f} CPU s")
     query = "SELECT tbl_name, SUM(pgsize) FROM dbstat JOIN sqlite_schema USING (name) GROUP BY 1"
     with closing(sqlite3.connect(path)) as database:
         for table, size in database.execute(f"{query} ORDER BY 2 DESC"):  # with its indexes
@@ -250,6 +255,22 @@ async def _rate_deals(store: Store) -> None:
         await ratings.catch_up()
         await ratings.save()
         ratings.close()
+
+
+def start(given: argparse.Namespace, folder: Path) -> None:
+    """Start a server with each number of games, in turns, and print what it has used when it listens."""
+    folders = {games: folder / str(games) for games in given.games}
+    for games, part in folders.items():
+        part.mkdir()
+        fill(part, finished_games(League(spread(20, 150)), SEATS, games // SEATS), records=True)
+    for games in [*given.games] * 5:
+        with ExitStack() as stack:
+            server, _ = serve(stack, folders[games], "--web", "127.0.0.1:0")
+            used = Path(f"/proc/{server.pid}/stat").read_text().rpartition(")")[2].split()
+            status = Path(f"/proc/{server.pid}/status").read_text().split()
+            seconds = (int(used[11]) + int(used[12])) / os.sysconf("SC_CLK_TCK")
+            megabytes = int(status[status.index("VmHWM:") + 1]) / 1024
+            print(f"{games:,} games: {seconds:.2f} CPU s, {megabytes:.0f} MB", flush=True)
 
 
 # Instant games
@@ -358,6 +379,11 @@ def main() -> None:
     command = commands.add_parser("ladder")
     command.set_defaults(run=ladder)
     command.add_argument("--games", type=int, default=1_000_000, help="games of the year")
+    command.add_argument("--bots", type=int, default=200)
+
+    command = commands.add_parser("start")
+    command.set_defaults(run=start)
+    command.add_argument("--games", type=int, nargs="*", default=[1000, 1_000_000])
 
     command = commands.add_parser("schedule")
     command.set_defaults(run=schedule)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import fields
 from functools import lru_cache
 from typing import Any, TypeVar
@@ -132,16 +132,12 @@ def clock_of(record: Json) -> tuple[list[int], list[int]]:
 def movers_of(record: Json) -> list[int]:
     """Return the seat of each move of a record."""
     players, moves = config_of(record).players, _get(record, "moves", list)
-    with suppress(AttributeError, TypeError, ValueError):
-        seats = [move.get("seat") for move in moves]
-        if set(map(type, seats)) == {int} and 0 <= min(seats) <= max(seats) < players:
-            return seats
-    seats = []
-    for number, move in enumerate(moves, start=1):
-        seat = move.get("seat") if isinstance(move, dict) else None
+    seats: list[Any] = [move.get("seat") if isinstance(move, dict) else None for move in moves]
+    if set(map(type, seats)) <= {int} and set(seats) <= set(range(players)):
+        return seats
+    for number, seat in enumerate(seats, start=1):
         if type(seat) is not int or not 0 <= seat < players:
             raise RecordError(f"move {number}: there is no seat {seat!r:.60}")
-        seats.append(seat)
     return seats
 
 

@@ -11,7 +11,7 @@ from happycity import Config, Deal, RecordError
 from happycity.records.random_games import record_random_game
 from happycity.records.record import Json
 from happycity.records.replay import movers_of
-from happycity_tournament.storage.packing import Times, pack, pack_with_times, unpack, unpack_times
+from happycity_tournament.storage.packing import pack, pack_with_times, unpack, unpack_times
 
 
 def timed_record(**others: object) -> Json:
@@ -22,13 +22,13 @@ def timed_record(**others: object) -> Json:
 
 def test_times_are_those_of_the_record_in_each_of_its_forms() -> None:
     record = timed_record()
-    expected = Times(movers_of(record), record["clock"]["think_us"], record["clock"]["round_trip_us"])
+    expected = [movers_of(record), record["clock"]["think_us"], record["clock"]["round_trip_us"]]
     line = json.dumps(record, separators=(",", ":"))
     for form in (lambda: record, line, pack(line)):
         packed, times = pack_with_times(form)
         assert (unpack(packed), type(times)) == (line, bytes)
         assert times is not None
-        assert Times(*map(list, unpack_times(times, 3))) == expected
+        assert list(map(list, unpack_times(times, 3))) == expected
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from happycity_tournament.recorded_games import read_record
 from happycity_tournament.standings.counted import Uncounted
 from happycity_tournament.standings.standings import Forfeits, Standing, standings_of
 from happycity_tournament.standings.stats import GameTable, Stats
-from happycity_tournament.storage.packing import Times, unpack_times
+from happycity_tournament.storage.packing import unpack_times
 
 _GAMES_AT_ONCE = 1000
 _POWERS = 10 ** np.arange(17)
@@ -123,18 +123,20 @@ class ReportData:
         return [lines[line.bot] for line in ratings.lines]
 
     def _add_record(self, game: FinishedGame, record: str | bytes) -> None:
+        times: Sequence[Sequence[int]]
         if isinstance(record, bytes):
             times = unpack_times(record, len(game.bots))
         else:
             content = read_record(record)
             for seat, numbers in metrics_of(content):
                 count_metrics(self._times[game.bots[seat]].metrics, numbers)
-            times = Times(movers_of(content), *clock_of(content))
-        if times.think_us:
+            times = movers_of(content), *clock_of(content)
+        movers, think_us, round_trip_us = times
+        if think_us:
             self.timed_games += 1
             bots = np.array([self._numbers[bot] for bot in game.bots])
-            self._thinking.add(bots[np.asarray(times.movers)], times.think_us)
-            self._round_trips.add(bots, times.round_trip_us)
+            self._thinking.add(bots[np.asarray(movers)], think_us)
+            self._round_trips.add(bots, round_trip_us)
 
     def _count(self) -> None:
         """Count what has gathered."""

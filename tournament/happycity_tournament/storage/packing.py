@@ -5,8 +5,7 @@ from __future__ import annotations
 import sys
 import zlib
 from array import array
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable
 
 from happycity.errors import RecordError
 from happycity.records.record import Json
@@ -25,16 +24,6 @@ An unpacked record takes twenty times the memory, so it is made when it is store
 """
 
 
-class Times(NamedTuple):
-    """The times in a record, in microseconds; without a clock there are none."""
-
-    movers: Sequence[int]
-    """The seats of all decisions."""
-    think_us: Sequence[int]
-    round_trip_us: Sequence[int]
-    """The last round trip of each seat."""
-
-
 def pack(record: Record) -> bytes:
     """Return a record as the store keeps it; one that is compressed already stays as it is."""
     if isinstance(record, bytes):
@@ -45,7 +34,8 @@ def pack(record: Record) -> bytes:
 def pack_with_times(record: Record) -> tuple[bytes, bytes | None]:
     """Return a record as the store keeps it, and its times, if reports need nothing else of it.
 
-    The times are `movers`, a byte each, then `round_trip_us` and `think_us`, 4 bytes each, the lowest first.
+    The times are `movers_of`, a byte each, then round trips and think times of `clock_of`, 4 bytes each, the
+    lowest first.
     """
     if callable(record):
         content = record()
@@ -71,8 +61,8 @@ def _pack_times(record: Json) -> bytes | None:
     return zlib.compress(movers + micros.tobytes(), _LEVEL) if thinking else None
 
 
-def unpack_times(packed: bytes, seats: int) -> Times:
-    """Return the times of a game with this number of seats; RecordError if these aren't such."""
+def unpack_times(packed: bytes, seats: int) -> tuple[array[int], array[int], array[int]]:
+    """Return the movers, think times and round trips of a game with some seats; RecordError if damaged."""
     try:
         times = zlib.decompress(packed)
     except zlib.error:
@@ -84,7 +74,7 @@ def unpack_times(packed: bytes, seats: int) -> Times:
     micros = array("I", times[decisions:])
     if sys.byteorder == "big":
         micros.byteswap()
-    return Times(movers, micros[seats:], micros[:seats])
+    return movers, micros[seats:], micros[:seats]
 
 
 def unpack(packed: bytes) -> str:
