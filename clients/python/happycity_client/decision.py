@@ -31,17 +31,12 @@ class Decision:
         """
         self.message = message
         """As the server sent it."""
-        self.match_id = message.match_id
-        self.decision_id = message.decision_id
-        """Counts the decisions of the match, all seats together, from 1."""
-        self.seat = message.view.seat
-        """The bot's own seat."""
         self.notes: dict[str, float] = {}
         """What the bot has noted about its choice."""
         options = self._options = known_moves(message)
         if not options:
             raise ProtocolError("a decision without moves")
-        self.moves = tuple(filter(None, options))
+        self.moves = options if all(options) else tuple(filter(None, options))
         """The legal moves, two or more. The first is the neutral one."""
 
     @classmethod
@@ -79,6 +74,21 @@ class Decision:
     _view: View | None = None
     _events: tuple[Event, ...] | None = None
     _worlds: Worlds | None = None
+
+    @property
+    def match_id(self) -> int:
+        """The match's number."""
+        return self.message.match_id
+
+    @property
+    def decision_id(self) -> int:
+        """Counts the decisions of the match, all seats together, from 1."""
+        return self.message.decision_id
+
+    @property
+    def seat(self) -> int:
+        """The bot's own seat."""
+        return self.message.view.seat
 
     @property
     def view(self) -> View:
@@ -125,7 +135,7 @@ class Decision:
             IllegalChoiceError: it is neither.
         """
         if isinstance(choice, Move):
-            if choice in self.moves:
+            if choice in self._options:
                 return self._options.index(choice)
         elif choice is None:
             raise IllegalChoiceError("choose returned None: is a return missing?")

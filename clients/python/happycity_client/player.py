@@ -30,18 +30,20 @@ class RequestOutbox:
     def __init__(self) -> None:
         self.filled = asyncio.Event()
         """Whether there is something to send."""
-        self._request = play.PlayRequest()
+        self._request: play.PlayRequest | None = None
 
     def gathered(self) -> play.PlayRequest:
         """Return the batch that is sent next, for something to be added."""
-        self.filled.set()
+        if self._request is None:
+            self._request = play.PlayRequest()
+            self.filled.set()
         return self._request
 
     def take(self) -> play.PlayRequest:
         """Return what has gathered, and begin an empty batch."""
-        request, self._request = self._request, play.PlayRequest()
+        request, self._request = self._request, None
         self.filled.clear()
-        return request
+        return play.PlayRequest() if request is None else request
 
 
 @dataclass(slots=True, eq=False)
@@ -137,12 +139,15 @@ class Player:
         """
         if not message.HasField("view"):
             raise ProtocolError("a decision without a view")
-        seat = self._seats.get(message.match_id, {}).get(message.view.seat)
+        match_id, decision_id, view = message.match_id, message.decision_id, message.view
+        seats = self._seats.get(match_id)
+        seat = None if seats is None else seats.get(view.seat)
         if seat is None:
-            self.log.warning("match %d: a decision of an unknown game", message.match_id)
-        elif seat.bot is not None and message.decision_id > seat.asked:
+            self.log.warning("match %d: a decision of an unknown game", match_id)
+        elif seat.bot is not None and decision_id > seat.asked:
+            seat.asked, seat.round = decision_id, view.round
             self._ask(seat, seat.bot, message)
-        elif message.decision_id == seat.asked or (seat.bot is None and seat.outbox is not self.outbox):
+        elif decision_id == seat.asked or (seat.bot is None and seat.outbox is not self.outbox):
             seat.outbox = self.outbox  # a resignation is the reply to later decisions too, once on each
             seat.reply()
 
@@ -168,7 +173,6 @@ class Player:
     def _ask(self, seat: _PlayedSeat, bot: Bot, message: play.Decision) -> None:
         seat.cancel_task()  # about a decision that the clock has settled
         seat.outbox, seat.position = self.outbox, None
-        seat.asked, seat.round = message.decision_id, message.view.round
         try:
             decision = Decision(message)
             choice = bot.choose(decision)

@@ -71,7 +71,7 @@ def move_of(message: game_pb2.Move) -> Move:
 
 def known_moves(message: play_service_pb2.Decision) -> tuple[Move | None, ...]:
     """Read the moves of a decision; None is one that only a newer server knows."""
-    return tuple([_MOVES.get(_kind_and_number(move)) for move in message.moves])
+    return tuple([_MOVES.get(_kind_and_number(move)) for move in message.moves[:]])
 
 
 def _kind_and_number(message: game_pb2.Move) -> tuple[int, int]:
