@@ -97,10 +97,8 @@ def _fragment(tag: bytes, message: Message) -> bytes:
 # Fragments by what they encode. There are few of each; only of what holds or moves any number of coins there
 # may be many. A dictionary is quicker than `lru_cache`, which moves each entry that it finds, and so touches
 # memory that no cache of the processor holds.
-_FREE_MOVES: Final[dict[Move, bytes]] = {
-    move: _fragment(_MOVES, move_message(move, 0)) for move in Move.all()
-}
-"""Moves that cost nothing: which deck, what to discard, which special."""
+_FREE_MOVES: Final[dict[tuple[Move, ...], bytes]] = {}
+"""Moves that cost nothing, all of a decision: which deck, what to discard, which special."""
 _PURCHASES: Final[dict[int, bytes]] = {}
 """By card and price: card << 8 | price."""
 _COIN_MOVES: Final[dict[int, bytes]] = {}
@@ -114,19 +112,32 @@ _TURNS: Final = {
     for phase in Phase
 }
 """The start of a view: round << 8 | seat << 4 | phase."""
+_TURN_BYTES: Final = 7
 _PURSES: Final[dict[int, bytes]] = {}
 """All of a seat's state but its city, by coins, income and uses."""
-_EVENTS_SEEN: Final[dict[Event, bytes]] = {}
+_EVENTS_SEEN: Final[dict[Event, tuple[bytes, int]]] = {}
+"""Each with what it changes of the view, as bits."""
 _MAX_SEEN: Final = 10_000
 
 
-def _event_fragment(event: Event) -> bytes:
-    fragment = _EVENTS_SEEN.get(event)
-    if fragment is None:
-        if len(_EVENTS_SEEN) >= _MAX_SEEN:
-            _EVENTS_SEEN.clear()
-        fragment = _EVENTS_SEEN[event] = _fragment(_EVENTS, event_message(event))
-    return fragment
+def _encoded_event(event: Event) -> tuple[bytes, int]:
+    """Encode an event that isn't among those seen."""
+    if len(_EVENTS_SEEN) >= _MAX_SEEN:
+        _EVENTS_SEEN.clear()
+    changes = _CHANGES.get(event.kind, _TABLE_CHANGED)
+    encoded = _EVENTS_SEEN[event] = _fragment(_EVENTS, event_message(event)), changes
+    return encoded
+
+
+def _free_moves(moves: tuple[Move, ...]) -> bytes:
+    """Encode all moves of a decision, which cost nothing."""
+    encoded = _FREE_MOVES.get(moves)
+    if encoded is None:
+        if len(_FREE_MOVES) >= _MAX_SEEN:
+            _FREE_MOVES.clear()
+        encoded = b"".join([_fragment(_MOVES, move_message(move)) for move in moves])
+        _FREE_MOVES[moves] = encoded
+    return encoded
 
 
 def _add_purchases(parts: list[bytes], game: Game) -> None:
@@ -137,8 +148,7 @@ def _add_purchases(parts: list[bytes], game: Game) -> None:
     if coin is None:
         coin = _COIN_MOVES[gain] = _fragment(_MOVES, move_message(moves[0], gain))
     parts.append(coin)
-    for place in range(1, len(moves)):
-        move = moves[place]
+    for move in moves[1:]:
         price = prices[move.number]
         key = move.number << 8 | price
         purchase = _PURCHASES.get(key)
@@ -206,15 +216,16 @@ class DecisionEncoder:
         self._dwellings: tuple[int, ...] = ()
         self._dwellings_part = b""
         self._table = b""  # seats, specials and dwellings
-        self._table_changed = True
+        self._rest = b""  # all of a view after the centre
+        self._changed = _TABLE_CHANGED | _DECKS_CHANGED
 
     def events(self, events: Iterable[Event]) -> bytes:
         """Encode what happened as a part of later decisions; every event of the match must pass here."""
         fragments = []
         for event in events:
-            fragments.append(_event_fragment(event))
-            if event.kind not in _TABLE_UNTOUCHED:
-                self._table_changed = True
+            fragment, changes = _EVENTS_SEEN.get(event) or _encoded_event(event)
+            fragments.append(fragment)
+            self._changed |= changes
         return b"".join(fragments)
 
     def decision(
@@ -233,13 +244,9 @@ class DecisionEncoder:
         All events of the game were encoded here; `events` are those since the seat's last decision. Times are
         microseconds, as in a `Clock`; None: no limit, no bank, no decision or round trip before.
         """
-        if self._table_changed:
-            self._encode_table(game)
-        centre, phase = bytes(game.centre), game.phase
-        turn = _TURNS[game.round << 8 | game.seat << 4 | phase]
-        left, discarded = game.deck_sizes, game.discard_sizes
-        decks = _deck(left[0], discarded[0]) + _deck(left[1], discarded[1]) + _deck(left[2], discarded[2])
-        view_bytes = len(turn) + 1 + len(centre) + len(self._table) + len(decks) + len(self._config)
+        if self._changed:
+            self._encode_rest(game)
+        rest, centre, phase = self._rest, bytes(game.centre), game.phase
         clock = _limits(time_left_us, bank_left_us, round_trip_us)
         if last_think_us is not None:
             clock += _LAST_THINK + _varint(last_think_us)
@@ -247,24 +254,31 @@ class DecisionEncoder:
             self._head,
             _varint(decision_id),
             _VIEW,
-            _SHORT[view_bytes],
-            turn,
+            _SHORT[_TURN_BYTES + 1 + len(centre) + len(rest)],
+            _TURNS[game.round << 8 | game.seat << 4 | phase],
             _SHORT[len(centre)],
             centre,
-            self._table,
-            decks,
-            self._config,
+            rest,
         ]
         if phase is _BUY:
             _add_purchases(parts, game)
         else:
-            parts.extend([_FREE_MOVES[move] for move in game.legal_moves])
+            parts.append(_free_moves(game.legal_moves))
         parts += events
         parts.append(_CLOCK)
         parts.append(_SHORT[len(clock)])
         parts.append(clock)
         message = b"".join(parts)
         return b"".join([_DECISIONS, _varint(len(message)), message])
+
+    def _encode_rest(self, game: Game) -> None:
+        """Encode what follows the centre in a view, as far as it is not as it was."""
+        if self._changed & _TABLE_CHANGED:
+            self._encode_table(game)
+        left, discarded = game.deck_sizes, game.discard_sizes
+        decks = _deck(left[0], discarded[0]) + _deck(left[1], discarded[1]) + _deck(left[2], discarded[2])
+        self._rest = self._table + decks + self._config
+        self._changed = 0
 
     def _encode_table(self, game: Game) -> None:
         """Encode seats, specials and dwellings, as far as they are not as they were."""
@@ -288,7 +302,6 @@ class DecisionEncoder:
             self._dwellings = dwellings
             self._dwellings_part = _dwellings(dwellings)
         self._table = b"".join([*self._seats, self._specials_part, self._dwellings_part])
-        self._table_changed = False
 
 
 @lru_cache(maxsize=1000)
@@ -300,14 +313,16 @@ def _limits(time_left_us: int | None, bank_left_us: int | None, round_trip_us: i
 
 _BUY: Final = Phase.BUY
 _DECISIONS: Final = _RESPONSE_TAGS["decisions"]
-_TABLE_UNTOUCHED: Final = frozenset(
-    (
-        EventKind.ROUND_STARTED,
-        EventKind.KEEP,
-        EventKind.DISCARD,
-        EventKind.DECK_REBUILT,
-        EventKind.DRAW,
-        EventKind.DECLINE,
-    )
-)
-"""Events after which seats, specials and dwellings are as before."""
+# What an event may have changed of a view besides turn and centre.
+_TABLE_CHANGED: Final = 1  # seats, specials and dwellings
+_DECKS_CHANGED: Final = 2
+_CHANGES: Final = {
+    EventKind.ROUND_STARTED: 0,
+    EventKind.KEEP: 0,
+    EventKind.DISCARD: _DECKS_CHANGED,
+    EventKind.DECK_REBUILT: _DECKS_CHANGED,
+    EventKind.DRAW: _DECKS_CHANGED,
+    EventKind.DECLINE: 0,
+    EventKind.CARD_LOST: _TABLE_CHANGED | _DECKS_CHANGED,
+}
+"""By its kind; all others change the table only."""
