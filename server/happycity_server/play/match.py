@@ -284,7 +284,6 @@ class Match(OpenMatch):
 
     def _follow(self, actions: Sequence[Action]) -> None:
         """Do what follows from a call of the referee."""
-        self.decisions = len(self.referee.moves)
         for action in actions:
             if isinstance(action, MovePlayed):
                 self._played(action)
@@ -301,6 +300,8 @@ class Match(OpenMatch):
         if self._asked is not None:
             self._events.settle(self._asked.seat, answered=played.answered)
             self._asked = None
+        if played.move is not None:
+            self.decisions += 1
         self._events.append(self._encoder.events(played.events))
 
     def _ask(self, asked: AskedDecision) -> None:

@@ -125,9 +125,10 @@ class Outbox:
 
     def send(self, part: bytes) -> None:
         """Add a fragment of a `PlayResponse` to what is sent next."""
+        if not self._parts:
+            self._wake.set()
         self._parts.append(part)
         self.waiting_bytes += len(part)
-        self._wake.set()
 
     def ask(self, decision: AskedDecision, encoded: bytes) -> None:
         """Add a decision, which the bot will answer; its clock starts when it is sent."""
@@ -206,7 +207,7 @@ class Outbox:
             self._wake.clear()  # else the writer comes back once more, for the end
         if self._decisions:
             for decision in self._decisions:
-                decision.sent(now)
+                decision.asked_at = now
             self._decisions.clear()
             if self._state is _IDLE:
                 self._enter(_BUSY)

@@ -91,7 +91,7 @@ class AskedDecision:
         self.seat = seat
         self.decision_id = decision_id
         self.asked_at = asked_at
-        """When its clock was started."""
+        """When its clock was started; who hands it to its bot's connection starts it again."""
         self.limit = limit
         """Seconds to decide, the margin not counted; None: no limit."""
         self.limit_us = limit_us
@@ -100,10 +100,6 @@ class AskedDecision:
         """Microseconds left in the seat's bank; None: no bank."""
         self.last_think_us = last_think_us
         """Microseconds that the seat's last decision took; None before the first one."""
-
-    def sent(self, now: float) -> None:
-        """Note that it was handed to its bot's connection: its clock starts."""
-        self.asked_at = now
 
     @property
     def due(self) -> float | None:
@@ -307,7 +303,7 @@ class Referee:
         if self._time.bank_seconds:
             charged = max(0.0, think - self._time.margin_seconds)
             self._banks[seat] = max(0.0, self._banks[seat] - charged)
-        think_us = self._last_think_us[seat] = _microseconds(think)
+        think_us = self._last_think_us[seat] = int(think * 1e6) if think > 0 else 0
         return think_us
 
     def _strike(self, seat: int, kind: IncidentKind, text: str, think_us: int) -> tuple[list[Action], bool]:
@@ -383,8 +379,8 @@ class Referee:
             actions.append(GameFinished(self.results))
             return actions
         self._open_decision()
-        self.open = self._ask(game.seat, now)
-        actions.append(self.open)
+        asked = self.open = self._ask(game.seat, now)
+        actions.append(asked)
         return actions
 
     def _open_decision(self) -> None:

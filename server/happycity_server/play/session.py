@@ -318,9 +318,10 @@ class Session:
                 unexpected += 1
                 self._unknown_match(answer.match_id)
                 continue
-            match, number = seats[0].match, answer.decision_id
-            asked = [seat for seat in seats if match.was_asked(seat.index, number)] if len(seats) > 1 else ()
-            match.answer((asked or seats)[0].index, number, answer.move, now, answer.metrics)
+            seat, number = seats[0], answer.decision_id
+            if len(seats) > 1:
+                seat = next((each for each in seats if each.match.was_asked(each.index, number)), seat)
+            seat.match.answer(seat.index, number, answer.move, now, answer.metrics)
         self.answers += len(answers) - unexpected
         for resign in resigns:
             self._resign(resign, now)

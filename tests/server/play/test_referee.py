@@ -76,7 +76,7 @@ class Script:
 
     def _sent(self, now: str) -> Iterator[str]:
         assert self._queued is not None
-        self._queued.sent(float(now))
+        self._queued.asked_at = float(now)
         yield from ()
 
     def _again(self, now: str) -> Iterator[str]:
