@@ -171,7 +171,8 @@ class Player:
                 self.log.error("%s: the bot crashed at the end of the game", seat, exc_info=error)
 
     def _ask(self, seat: _PlayedSeat, bot: Bot, message: play.Decision) -> None:
-        seat.cancel_task()  # about a decision that the clock has settled
+        if seat.task is not None:
+            seat.cancel_task()  # about a decision that the clock has settled
         seat.outbox, seat.position = self.outbox, None
         try:
             decision = Decision(message)

@@ -97,8 +97,10 @@ def _fragment(tag: bytes, message: Message) -> bytes:
 # Fragments by what they encode. There are few of each; only of what holds or moves any number of coins there
 # may be many. A dictionary is quicker than `lru_cache`, which moves each entry that it finds, and so touches
 # memory that no cache of the processor holds.
+_FREE_MOVE: Final = {move: _fragment(_MOVES, move_message(move)) for move in Move.all()}
+"""Moves that cost nothing: which deck, what to discard, which special."""
 _FREE_MOVES: Final[dict[tuple[Move, ...], bytes]] = {}
-"""Moves that cost nothing, all of a decision: which deck, what to discard, which special."""
+"""All of a decision."""
 _PURCHASES: Final[dict[int, bytes]] = {}
 """By card and price: card << 8 | price."""
 _COIN_MOVES: Final[dict[int, bytes]] = {}
@@ -135,19 +137,18 @@ def _free_moves(moves: tuple[Move, ...]) -> bytes:
     if encoded is None:
         if len(_FREE_MOVES) >= _MAX_SEEN:
             _FREE_MOVES.clear()
-        encoded = b"".join([_fragment(_MOVES, move_message(move)) for move in moves])
-        _FREE_MOVES[moves] = encoded
+        encoded = _FREE_MOVES[moves] = b"".join([_FREE_MOVE[move] for move in moves])
     return encoded
 
 
-def _add_purchases(parts: list[bytes], game: Game) -> None:
+def _purchases(game: Game) -> bytes:
     """Encode what can be bought, with prices, after what is gained by buying nothing."""
     moves, seat, cities = game.legal_moves, game.seat, game.cities
     prices, gain = cities.prices[seat], cities.coin_gain(seat)
     coin = _COIN_MOVES.get(gain)
     if coin is None:
         coin = _COIN_MOVES[gain] = _fragment(_MOVES, move_message(moves[0], gain))
-    parts.append(coin)
+    parts = [coin]
     for move in moves[1:]:
         price = prices[move.number]
         key = move.number << 8 | price
@@ -155,6 +156,7 @@ def _add_purchases(parts: list[bytes], game: Game) -> None:
         if purchase is None:
             purchase = _PURCHASES[key] = _fragment(_MOVES, move_message(move, -price))
         parts.append(purchase)
+    return b"".join(parts)
 
 
 def _purse(coins: int, income: int, uses: int) -> bytes:
@@ -259,15 +261,12 @@ class DecisionEncoder:
             _SHORT[len(centre)],
             centre,
             rest,
+            _purchases(game) if phase is _BUY else _free_moves(game.legal_moves),
+            *events,
+            _CLOCK,
+            _SHORT[len(clock)],
+            clock,
         ]
-        if phase is _BUY:
-            _add_purchases(parts, game)
-        else:
-            parts.append(_free_moves(game.legal_moves))
-        parts += events
-        parts.append(_CLOCK)
-        parts.append(_SHORT[len(clock)])
-        parts.append(clock)
         message = b"".join(parts)
         return b"".join([_DECISIONS, _varint(len(message)), message])
 

@@ -297,9 +297,9 @@ class Match(OpenMatch):
             self._call(*self.watchers)
 
     def _played(self, played: MovePlayed) -> None:
-        if self._asked is not None:
-            self._events.settle(self._asked.seat, answered=played.answered)
-            self._asked = None
+        asked, self._asked = self._asked, None
+        if asked is not None:
+            self._events.settle(asked.seat, answered=played.answered)
         if played.move is not None:
             self.decisions += 1
         self._events.append(self._encoder.events(played.events))

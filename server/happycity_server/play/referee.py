@@ -359,7 +359,7 @@ class Referee:
         if self.stand_ins and answered and seat in self.stand_ins:
             self.choosers[self.decision_id] = self.stand_ins[seat]
         self.think_us.append(think_us)
-        self._recorder.add(game, move)
+        self._recorder.moves.append((seat, move))
         game.apply(move)
         return MovePlayed(seat, move, game.events, answered=answered)
 

@@ -312,7 +312,7 @@ class Session:
             if len(entries) > self._limits.batch:
                 raise invalid(field, f"{len(entries)} in one message are more than {self._limits.batch}")
         games, unexpected = self._seats, 0
-        for answer in answers:
+        for answer in answers[:]:
             seats = games.get(answer.match_id)
             if seats is None:
                 unexpected += 1
