@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from happycity import CARDS, Card, CardKind, Config, Move, MoveKind, View
 from happycity.rules.deals import happiness
 from happycity.rules.moves import COPY_BOX
+from happycity.wire.messages import known_config
 from happycity_client import Bot, Decision
 
 EARLY_CARDS = 5
@@ -65,16 +68,22 @@ class GreedyBot(Bot):
         kind = moves[0].kind
         if kind is _KEEP:
             return moves[0]
+        # From the message, as reading the whole view takes longer than the choice.
+        seen = decision.message.view
+        state = seen.seats[seen.seat]
         if kind is _DRAW:
-            return _richest_draw(moves, decision.view.coins[decision.seat])
+            return _richest_draw(moves, state.coins)
         if kind is _MARKET:
             return _most_wanted_market(moves, decision.view)
-        view = decision.view
         if kind is _COPY:
-            numbers = [_copied(move, view) for move in moves]
+            numbers = [_copied(move, decision.view) for move in moves]
         else:
             numbers = [move.number for move in moves]
-        return moves[_best_card(numbers, view, decision.seat)]
+        if len(state.city) < EARLY_CARDS:
+            scores = [_EARLY_SCORES[number] for number in numbers]
+        else:
+            scores = _late_scores(numbers, state.city[:], known_config(seen.config))
+        return moves[scores.index(max(scores))]
 
 
 def _most_wanted_market(moves: tuple[Move, ...], view: View) -> Move:
@@ -94,16 +103,6 @@ def _richest_draw(moves: tuple[Move, ...], coins: int) -> Move:
     return moves[0]
 
 
-def _best_card(numbers: list[int], view: View, seat: int) -> int:
-    """Return the place of the first card with the highest score; a 0 is no card and scores 0."""
-    city = view.cities[seat]
-    if len(city) < EARLY_CARDS:
-        scores = [_EARLY_SCORES[number] for number in numbers]
-    else:
-        scores = _late_scores(numbers, city, view.config)
-    return scores.index(max(scores))
-
-
 def _copied(move: Move, view: View) -> int:
     """Return the special that the Sphinx would copy from another city, 0 for the box (article 6.3)."""
     if move is COPY_BOX:
@@ -111,9 +110,10 @@ def _copied(move: Move, view: View) -> int:
     return next(card.number for card in view.cities[move.number] if card.kind is CardKind.SPECIAL)
 
 
-def _late_scores(numbers: list[int], city: tuple[Card, ...], config: Config) -> list[int]:
-    inhabitants = sum([card.inhabitants for card in city])
-    hearts = sum([card.hearts for card in city])
+def _late_scores(numbers: list[int], city: Sequence[int], config: Config) -> list[int]:
+    """Return the scores of cards by their numbers, and those of a city; a 0 is no card and scores 0."""
+    inhabitants = sum([_LATE_VALUES[number][0] for number in city])
+    hearts = sum([_LATE_VALUES[number][1] for number in city])
     before = happiness(config, inhabitants, hearts)
     scores = []
     for number in numbers:

@@ -175,9 +175,8 @@ def view_of(message: game_pb2.View) -> View:
     # Slices and one list of the seats: going through protobuf's containers item by item takes twice as long.
     # Without the names of the fields, as they cost a tenth of all.
     seats, decks = message.seats[:], message.decks[:]
-    config = message.config
     return View(
-        _known_config(config.players, config.mode, config.scoring),
+        known_config(message.config),
         message.round,
         message.seat,
         PHASES[message.phase],
@@ -202,6 +201,11 @@ def _dwellings_of(stacks: Sequence[game_pb2.DwellingStack]) -> tuple[int, ...]:
     if [stack.card for stack in stacks] != _STACKS:
         raise LookupError("dwellings: there is one stack of each dwelling, in the order of the cards")
     return tuple([stack.left for stack in stacks])
+
+
+def known_config(message: game_pb2.GameConfig) -> Config:
+    """Read a configuration as `config_of` does, mostly from memory."""
+    return _known_config(message.players, message.mode, message.scoring)
 
 
 @lru_cache(maxsize=100)
