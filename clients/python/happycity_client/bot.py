@@ -6,6 +6,7 @@ import inspect
 import random
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 from happycity import Config, Move, SeatResult, VoidReason
 from happycity.errors import ConfigError, near_name
@@ -48,7 +49,11 @@ class Bot:
 
     def __init__(self, start: GameStarted = NO_GAME) -> None:
         self.start = start
-        self.rng = random.Random(start.seed)
+
+    @cached_property
+    def rng(self) -> random.Random:
+        """Randomness of one game, from its seed; made when it is used first, as it takes 2.5 kB."""
+        return random.Random(self.start.seed)
 
     def choose(self, decision: Decision) -> Move | int | Awaitable[Move | int]:
         """Return one of `decision.moves`, or its position there. May be `async def`."""

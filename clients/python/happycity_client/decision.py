@@ -36,7 +36,7 @@ class Decision:
         options = self._options = known_moves(message)
         if not options:
             raise ProtocolError("a decision without moves")
-        self.moves = options if all(options) else tuple(filter(None, options))
+        self.moves = tuple(filter(None, options))
         """The legal moves, two or more. The first is the neutral one."""
 
     @classmethod

@@ -134,7 +134,7 @@ class ClientSession:
             for started in response.games_started:
                 self._player.start(started)
             sent = time.perf_counter()
-            for decision in response.decisions:
+            for decision in response.decisions[:]:  # quicker than one by one
                 if self._ending:
                     break
                 self._player.decide(decision)
