@@ -32,7 +32,7 @@ assert len(CARDS) < 128
 
 def _varint(number: int) -> bytes:
     """Encode a number of at least 0 as protobuf does: seven bits a byte, the lowest first."""
-    if 0 <= number < len(_SHORT):
+    if 0 <= number < _SHORT_BELOW:
         return _SHORT[number]
     assert number >= 0
     if number < 1 << 21:
@@ -40,9 +40,10 @@ def _varint(number: int) -> bytes:
     return bytes((number & 127 | 128,)) + _varint(number >> 7)
 
 
+_SHORT_BELOW: Final = 1 << 14
 _SHORT: Final = (
     *(bytes((number,)) for number in range(1 << 7)),
-    *(bytes((number & 127 | 128, number >> 7)) for number in range(1 << 7, 1 << 14)),
+    *(bytes((number & 127 | 128, number >> 7)) for number in range(1 << 7, _SHORT_BELOW)),
 )
 """The numbers of one and two bytes, which are nearly all."""
 
@@ -208,6 +209,7 @@ class DecisionEncoder:
         seats = range(config.players)
         self._head = _MATCH_ID + _varint(match_id) + _DECISION_ID
         self._config = _fragment(_CONFIG, config_message(config))
+        self._decks = b""  # and the configuration
         # What was encoded last. Cities and specials are other tuples after a change.
         self._purses: list[bytes | None] = [None for _ in seats]
         self._cities: list[tuple[Card, ...]] = [() for _ in seats]
@@ -274,9 +276,10 @@ class DecisionEncoder:
         """Encode what follows the centre in a view, as far as it is not as it was."""
         if self._changed & _TABLE_CHANGED:
             self._encode_table(game)
-        left, discarded = game.deck_sizes, game.discard_sizes
-        decks = _deck(left[0], discarded[0]) + _deck(left[1], discarded[1]) + _deck(left[2], discarded[2])
-        self._rest = self._table + decks + self._config
+        if self._changed & _DECKS_CHANGED:
+            (a, b, c), (d, e, f) = game.deck_sizes, game.discard_sizes
+            self._decks = _deck(a, d) + _deck(b, e) + _deck(c, f) + self._config
+        self._rest = self._table + self._decks
         self._changed = 0
 
     def _encode_table(self, game: Game) -> None:
