@@ -173,6 +173,9 @@ class Match(OpenMatch):
 
     def tick(self, now: float) -> None:
         """Notice passed deadlines."""
+        asked = self._asked
+        if asked is None or asked.limit is None or now < asked.asked_at + asked.limit:
+            return  # of nearly all matches, and each sweep asks all of them
         deadline = self.referee.deadline
         if deadline is None or now < deadline or self.state is not MatchState.RUNNING:
             return
