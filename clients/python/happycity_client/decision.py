@@ -31,6 +31,9 @@ class Decision:
         """
         self.message = message
         """As the server sent it."""
+        self.match_id = message.match_id
+        self.decision_id = message.decision_id
+        """Counts the decisions of the match, all seats together, from 1."""
         self.notes: dict[str, float] = {}
         """What the bot has noted about its choice."""
         options = self._options = known_moves(message)
@@ -74,16 +77,6 @@ class Decision:
     _view: View | None = None
     _events: tuple[Event, ...] | None = None
     _worlds: Worlds | None = None
-
-    @property
-    def match_id(self) -> int:
-        """The match's number."""
-        return self.message.match_id
-
-    @property
-    def decision_id(self) -> int:
-        """Counts the decisions of the match, all seats together, from 1."""
-        return self.message.decision_id
 
     @property
     def seat(self) -> int:

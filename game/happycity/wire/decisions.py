@@ -96,18 +96,9 @@ def _fragment(tag: bytes, message: Message) -> bytes:
 
 
 # Fragments by what they encode. There are few of each; only of what holds or moves any number of coins there
-# may be many. A dictionary is quicker than `lru_cache`, which moves each entry that it finds, and so touches
-# memory that no cache of the processor holds.
+# may be many. Events have a dictionary, which is quicker than `lru_cache` where no call is needed for it.
 _FREE_MOVE: Final = {move: _fragment(_MOVES, move_message(move)) for move in Move.all()}
 """Moves that cost nothing: which deck, what to discard, which special."""
-_FREE_MOVES: Final[dict[tuple[Move, ...], bytes]] = {}
-"""All of a decision."""
-_PURCHASES: Final[dict[int, bytes]] = {}
-"""By card and price: card << 8 | price."""
-_COIN_MOVES: Final[dict[int, bytes]] = {}
-"""The move `coin`, by what it gains."""
-_DECKS_LEFT: Final[dict[int, bytes]] = {}
-"""By a deck's cards and those of its discard pile: left << 8 | discarded."""
 _TURNS: Final = {
     number << 8 | seat << 4 | phase: bytes((_ROUND, number, _SEAT, seat, _PHASE, phase, _CENTRE))
     for number in range(LAST_ROUND + 1)
@@ -116,8 +107,6 @@ _TURNS: Final = {
 }
 """The start of a view: round << 8 | seat << 4 | phase."""
 _TURN_BYTES: Final = 7
-_PURSES: Final[dict[int, bytes]] = {}
-"""All of a seat's state but its city, by coins, income and uses."""
 _EVENTS_SEEN: Final[dict[Event, tuple[bytes, int]]] = {}
 """Each with what it changes of the view, as bits."""
 _MAX_SEEN: Final = 10_000
@@ -132,43 +121,29 @@ def _encoded_event(event: Event) -> tuple[bytes, int]:
     return encoded
 
 
+@lru_cache(maxsize=_MAX_SEEN)
 def _free_moves(moves: tuple[Move, ...]) -> bytes:
     """Encode all moves of a decision, which cost nothing."""
-    encoded = _FREE_MOVES.get(moves)
-    if encoded is None:
-        if len(_FREE_MOVES) >= _MAX_SEEN:
-            _FREE_MOVES.clear()
-        encoded = _FREE_MOVES[moves] = b"".join([_FREE_MOVE[move] for move in moves])
-    return encoded
+    return b"".join([_FREE_MOVE[move] for move in moves])
+
+
+@lru_cache(maxsize=_MAX_SEEN)
+def _priced_move(move: Move, coins: int) -> bytes:
+    return _fragment(_MOVES, move_message(move, coins))
 
 
 def _purchases(game: Game) -> bytes:
     """Encode what can be bought, with prices, after what is gained by buying nothing."""
     moves, seat, cities = game.legal_moves, game.seat, game.cities
-    prices, gain = cities.prices[seat], cities.coin_gain(seat)
-    coin = _COIN_MOVES.get(gain)
-    if coin is None:
-        coin = _COIN_MOVES[gain] = _fragment(_MOVES, move_message(moves[0], gain))
-    parts = [coin]
-    for move in moves[1:]:
-        price = prices[move.number]
-        key = move.number << 8 | price
-        purchase = _PURCHASES.get(key)
-        if purchase is None:
-            purchase = _PURCHASES[key] = _fragment(_MOVES, move_message(move, -price))
-        parts.append(purchase)
-    return b"".join(parts)
+    prices = cities.prices[seat]
+    purchases = [_priced_move(move, -prices[move.number]) for move in moves[1:]]
+    return b"".join([_priced_move(moves[0], cities.coin_gain(seat)), *purchases])
 
 
+@lru_cache(maxsize=_MAX_SEEN)
 def _purse(coins: int, income: int, uses: int) -> bytes:
     """Encode all of a seat's state but its city."""
-    key = ((coins << 32) + income) << 8 | uses  # a sum, as an income may be negative
-    purse = _PURSES.get(key)
-    if purse is None:
-        if len(_PURSES) >= _MAX_SEEN:
-            _PURSES.clear()
-        purse = _PURSES[key] = seat_state_message(coins, income, (), uses).SerializeToString()
-    return purse
+    return seat_state_message(coins, income, (), uses).SerializeToString()
 
 
 def _numbers(cards: tuple[Card, ...]) -> bytes:
@@ -189,17 +164,18 @@ def _seat_fragment(purse: bytes, numbers: bytes) -> bytes:
 
 
 @lru_cache(maxsize=1000)
+def _specials(left: tuple[Card, ...]) -> bytes:
+    return _SPECIALS + _SHORT[len(left)] + _numbers(left)
+
+
+@lru_cache(maxsize=1000)
 def _dwellings(left: tuple[int, ...]) -> bytes:
     return b"".join([_fragment(_DWELLINGS, stack) for stack in dwelling_messages(left)])
 
 
+@lru_cache(maxsize=1000)
 def _deck(left: int, discarded: int) -> bytes:
-    key = left << 8 | discarded
-    fragment = _DECKS_LEFT.get(key)
-    if fragment is None:
-        state = game_pb2.DeckState(left=left, discarded=discarded)
-        fragment = _DECKS_LEFT[key] = _fragment(_DECKS, state)
-    return fragment
+    return _fragment(_DECKS, game_pb2.DeckState(left=left, discarded=discarded))
 
 
 class DecisionEncoder:
@@ -210,15 +186,11 @@ class DecisionEncoder:
         self._head = _MATCH_ID + _varint(match_id) + _DECISION_ID
         self._config = _fragment(_CONFIG, config_message(config))
         self._decks = b""  # and the configuration
-        # What was encoded last. Cities and specials are other tuples after a change.
+        # What was encoded last. Cities are other tuples after a change.
         self._purses: list[bytes | None] = [None for _ in seats]
         self._cities: list[tuple[Card, ...]] = [() for _ in seats]
         self._numbers = [b"" for _ in seats]
         self._seats = [b"" for _ in seats]
-        self._specials: tuple[Card, ...] = ()
-        self._specials_part = _SPECIALS + b"\0"
-        self._dwellings: tuple[int, ...] = ()
-        self._dwellings_part = b""
         self._table = b""  # seats, specials and dwellings
         self._rest = b""  # all of a view after the centre
         self._changed = _TABLE_CHANGED | _DECKS_CHANGED
@@ -295,15 +267,7 @@ class DecisionEncoder:
             if is_new or purse is not self._purses[seat]:
                 self._purses[seat] = purse
                 self._seats[seat] = _seat_fragment(purse, self._numbers[seat])
-        if game.specials is not self._specials:
-            self._specials = game.specials
-            numbers = _numbers(game.specials)
-            self._specials_part = _SPECIALS + _SHORT[len(numbers)] + numbers
-        dwellings = tuple(game.dwellings)
-        if dwellings != self._dwellings:
-            self._dwellings = dwellings
-            self._dwellings_part = _dwellings(dwellings)
-        self._table = b"".join([*self._seats, self._specials_part, self._dwellings_part])
+        self._table = b"".join([*self._seats, _specials(game.specials), _dwellings(tuple(game.dwellings))])
 
 
 @lru_cache(maxsize=1000)

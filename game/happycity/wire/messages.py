@@ -25,11 +25,8 @@ _CARD_OF: Final = {card.number: card for card in CARDS}.__getitem__
 _STACKS: Final = [card.number for card in DWELLINGS]
 PHASES: Final = {int(phase): phase for phase in Phase}
 _EVENT_KINDS: Final = {int(kind): kind for kind in EventKind}
-_COPY: Final = MoveKind.COPY.value
-_COPIES: Final = {move.number: move for move in Move.all() if move.kind is MoveKind.COPY}
-_MOVES: Final[dict[tuple[int, int], Move]] = {
-    (move.kind.value, move.number): move for move in Move.all() if move.kind is not MoveKind.COPY
-}
+_COPIES: Final = {(m.kind.value, m.number): m for m in Move.all() if m.kind is MoveKind.COPY}
+_MOVES: Final = {(m.kind.value, m.number): m for m in Move.all() if m.kind is not MoveKind.COPY}
 """All others, by kind and what they are about."""
 
 
@@ -70,24 +67,17 @@ def move_of(message: game_pb2.Move) -> Move:
     Raises:
         KeyError: its kind is unknown, or doesn't fit the card, deck or seat.
     """
-    move = _MOVES.get((message.kind, message.card or message.deck)) or _copy_of(message)
-    if move is None:
-        raise KeyError(message.kind)
-    return move
+    return _MOVES.get((message.kind, message.card or message.deck)) or _COPIES[_copied(message)]
 
 
 def known_moves(message: play_service_pb2.Decision) -> tuple[Move | None, ...]:
     """Read the moves of a decision; None is one that only a newer server knows."""
-    return tuple(
-        [_MOVES.get((move.kind, move.card or move.deck)) or _copy_of(move) for move in message.moves[:]]
-    )
+    moves = message.moves[:]
+    return tuple([_MOVES.get((m.kind, m.card or m.deck)) or _COPIES.get(_copied(m)) for m in moves])
 
 
-def _copy_of(message: game_pb2.Move) -> Move | None:
-    """Read a move that copies a special; None is another one."""
-    if message.kind != _COPY:
-        return None
-    return _COPIES.get(message.seat if message.HasField("seat") else BOX)
+def _copied(message: game_pb2.Move) -> tuple[int, int]:
+    return message.kind, message.seat if message.HasField("seat") else BOX
 
 
 def move_messages(game: Game) -> list[game_pb2.Move]:

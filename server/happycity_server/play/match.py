@@ -174,11 +174,10 @@ class Match(OpenMatch):
     def tick(self, now: float) -> None:
         """Notice passed deadlines."""
         asked = self._asked
-        if asked is None or asked.limit is None or now < asked.asked_at + asked.limit:
-            return  # of nearly all matches, and each sweep asks all of them
-        deadline = self.referee.deadline
-        if deadline is None or now < deadline or self.state is not MatchState.RUNNING:
+        if asked is None or asked.limit is None:
             return
+        if now < asked.asked_at + asked.limit + self.spec.time.margin_seconds:
+            return  # by this sum, as each sweep asks all matches
         seat = self.referee.game.seat
         session = self._sessions[seat]
         self._perform(self.referee.tick, now, silent=session is not None and session.is_silent(now))
