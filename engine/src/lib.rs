@@ -11,11 +11,8 @@
 //! }
 //! assert!(position.outcome().is_some());
 //! ```
-#![no_std]
+#![cfg_attr(not(feature = "std"), no_std)]
 #![forbid(unsafe_code)]
-
-#[cfg(feature = "std")]
-extern crate std;
 
 mod bytes;
 mod cards;
