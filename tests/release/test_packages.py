@@ -154,7 +154,7 @@ def test_version_is_set_everywhere(copy: Path) -> None:
 
 def test_files_that_differ_are_named(copy: Path) -> None:
     place = copy / "clients/rust/Cargo.toml"
-    place.write_text(place.read_text().replace(f'version = "{version()}"', 'version = "9.9.9"', 1))
+    place.write_text(place.read_text().replace(f'version = "{version()}"', 'version = "9.9.9"'))
     with pytest.raises(VersionError, match=re.escape("but clients/rust/Cargo.toml has 9.9.9")):
         version(copy)
     place.write_text("[package]\n")
