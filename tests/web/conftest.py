@@ -21,6 +21,7 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 
 from happycity import Config, Mode
 from happycity.wire.messages import config_message
+from happycity_server.app import Clocks
 from happycity_web import background, guard, serve
 
 expect.set_options(timeout=MILLISECONDS)
@@ -57,9 +58,9 @@ class Site:
 
 
 @asynccontextmanager
-async def site_in(folder: Path) -> AsyncIterator[Site]:
+async def site_in(folder: Path, *, clocks: Clocks | None = None) -> AsyncIterator[Site]:
     """Yield a server that is open to everybody, where three bots wait for games that tests set up."""
-    async with serving(folder, web="127.0.0.1:0") as (server, channel):
+    async with serving(folder, clocks=clocks, web="127.0.0.1:0") as (server, channel):
         assert server.web is not None
         async with (
             httpx.AsyncClient(timeout=LIMIT, base_url=server.web) as client,

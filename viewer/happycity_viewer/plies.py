@@ -123,7 +123,7 @@ def page_text(game: Json) -> str:
     """Return a game as its page has it: of each position, what is different from the one before.
 
     What is absent there, unlike before, is null. Left out is what no script reads, the words that the page
-    has in its list of moves, and the third and later digits of times.
+    has in its list of moves, and what nobody sees of times: they are shown in milliseconds.
     """
     plies: list[Json] = []
     before: Json = {}
@@ -131,7 +131,7 @@ def page_text(game: Json) -> str:
         left_out = _UNREAD | {"text"} if ply.get("answered") else _UNREAD
         shown = {name: value for name, value in ply.items() if name not in left_out}
         if shown.get("think_us"):
-            shown["think_us"] = int(float(f"{shown['think_us']:.2g}"))
+            shown["think_us"] = 1000 * round(shown["think_us"] / 1000) if shown["think_us"] >= 1000 else 0
         gone = dict.fromkeys(name for name in before if name not in shown)
         new = {name: value for name, value in shown.items() if name not in before or before[name] != value}
         plies.append(gone | new)

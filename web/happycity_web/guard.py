@@ -123,7 +123,9 @@ class AccessChecks:
                 headers = MutableHeaders(scope=message)
                 for name, value in own.items():
                     headers.setdefault(name, value)
-                if not is_file and "cache-control" not in headers:
+                if is_file:
+                    del headers["accept-ranges"]  # which no browser asks for of a small file, in each answer
+                elif "cache-control" not in headers:
                     # What a page shows depends on who asks, so no cache on the way may keep it.
                     headers["cache-control"] = "private, no-cache" if scope["path"] == FEED else "no-store"
                     headers.add_vary_header("Cookie")
