@@ -9,6 +9,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,6 +17,7 @@ import structlog
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests import levels
+from tools.engine import lacking, load_engine
 
 if TYPE_CHECKING:  # tests of the rules do without databases
     from tests.tournament.storage.postgres import Cluster
@@ -130,6 +132,14 @@ def cluster() -> Iterator[Cluster]:
 
     with postgresql() as started:
         yield started
+
+
+@pytest.fixture(scope="session")
+def engine() -> ModuleType:
+    """Return the native engine, built from this checkout."""
+    if reason := lacking():
+        pytest.skip(reason)
+    return load_engine()
 
 
 @pytest.fixture(params=KINDS)

@@ -59,7 +59,7 @@ _FOLDERS: Final = {
     "web": 1,
 }
 """The level of a folder's tests, or a file's, which have no mark; 0 elsewhere."""
-_FIXTURES: Final = {"cluster": 3, "browser": 3}
+_FIXTURES: Final = {"cluster": 3, "browser": 3, "engine": 3}
 """The level of tests with these fixtures, each of which starts a large program."""
 _MEANS: Final = (0.05, 0.1, 0.2, 0.5, 1.0)
 """CPU seconds of a test on the whole, by the highest level of a run; for the estimate at its beginning."""

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 from tests.bridge.decisions import decision_in
 from tests.waiting import LIMIT
-from tools.engine import lacking, load_engine
 
 from happycity import Config, Game, Move, VoidReason
 from happycity.match import seat_results
@@ -90,11 +89,9 @@ async def test_numbers_of_a_program_go_with_their_choice(open_pool: Open) -> Non
             assert decision.notes == expected
 
 
-@pytest.mark.level(3)
-@pytest.mark.skipif(bool(lacking()), reason=lacking())
+@pytest.mark.usefixtures("engine")
 async def test_a_program_searches_while_a_decision_waits(open_pool: Open) -> None:
     """It gets what it asks for, also of a decision that the clock has settled meanwhile."""
-    load_engine()
     bot, game = join(open_pool("searching")), Game.deal(CONFIG, seed=1)
     late = asyncio.create_task(bot.choose(decision_in(game)))
     await asyncio.sleep(0)

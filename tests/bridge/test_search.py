@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from tests.bridge.decisions import decision_in, random_decisions
 from tests.bridge.test_encode import BRIDGE_MD
-from tools.engine import lacking, load_engine
 
 import happycity.compiled
 from happycity import Config, Game, Mode
@@ -27,11 +26,9 @@ def asked(decision: Decision = DECISION, **keys: object) -> dict[str, Any]:
     return reply
 
 
-@pytest.mark.level(3)
-@pytest.mark.skipif(bool(lacking()), reason=lacking())
+@pytest.mark.usefixtures("engine")
 def test_worlds_and_playouts_are_those_of_the_engine() -> None:
     """The same moves in the same order, up to the end, and means over the seeds from the one given."""
-    load_engine()
     for mode in Mode:
         for decision in [*random_decisions(Config(players=3, mode=mode), seed=5)][::9]:
             world = asked(decision, ask="sample", seed=2**64 - 1)
@@ -61,11 +58,9 @@ def complaint(decision: Decision = DECISION, **keys: object) -> str:
     return caught.value.complaint
 
 
-@pytest.mark.level(3)
-@pytest.mark.skipif(bool(lacking()), reason=lacking())
+@pytest.mark.usefixtures("engine")
 def test_what_is_wrong_with_a_request_is_said() -> None:
     """One line each; an impossible number, bytes of another kind, a move that is not legal there."""
-    load_engine()
     position = asked(ask="sample", seed=1)["position"]
     for keys in (
         {"ask": "?"},

@@ -17,7 +17,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tools import ROOT, lines
-from tools.engine import lacking, load_engine
 from tools.engine.engine_equality import (
     DifferenceError,
     Equality,
@@ -33,12 +32,7 @@ from happycity.compiled import native
 from happycity.wire.messages import view_message
 from happycity_client import Decision, GameStarted
 
-pytestmark = [pytest.mark.level(3), pytest.mark.skipif(bool(lacking()), reason=lacking())]
-
-
-@pytest.fixture(scope="module")
-def engine() -> ModuleType:
-    return load_engine()
+pytestmark = [pytest.mark.level(3), pytest.mark.usefixtures("engine")]
 
 
 def test_equality(engine: ModuleType) -> None:

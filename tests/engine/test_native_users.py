@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from tools import ROOT
-from tools.engine import lacking, load_engine
 from tools.engine.engine_equality import take_at_random
 
 from happycity import Config, Game, IllegalMoveError, Mode, Move, Phase, Scoring
@@ -24,18 +23,13 @@ from happycity_envs.gymnasium import HappyCityEnv
 from happycity_envs.selfplay import Reward, SelfPlay
 from happycity_envs.vector import HappyCityVectorEnv
 
-pytestmark = [pytest.mark.level(3), pytest.mark.skipif(bool(lacking()), reason=lacking())]
+pytestmark = [pytest.mark.level(3), pytest.mark.usefixtures("engine")]
 
 KINDS = [
     Config(players=players, mode=mode, scoring=scoring)
     for players, scoring in ((2, Scoring.PRODUCT), (3, Scoring.SUM), (4, Scoring.PRODUCT), (5, Scoring.SUM))
     for mode in Mode
 ]
-
-
-@pytest.fixture(scope="module")
-def engine() -> ModuleType:
-    return load_engine()
 
 
 class Uses:

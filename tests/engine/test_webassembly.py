@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from tools import ROOT
-from tools.engine import engine_cases, engine_wasm, lacking
+from tools.engine import engine_cases, engine_wasm
 
 CLIENTS = ROOT / "clients"
 CASES = CLIENTS / "conformance" / "engine.jsonl"
@@ -35,16 +35,14 @@ def test_committed_file_is_what_the_sources_compile_to() -> None:
     assert engine_wasm.compiled() == engine_wasm.WASM.read_bytes(), "make wasm compiles it again"
 
 
-@pytest.mark.level(3)
-@pytest.mark.skipif(bool(lacking()), reason=lacking())
+@pytest.mark.usefixtures("engine")
 def test_cases_are_what_the_crate_does() -> None:
     """Bindings are compared with the crate as it is."""
     text = "".join(engine_cases.lines())
     assert text == CASES.read_text("utf-8"), "python -m tools engine-cases writes it"
 
 
-@pytest.mark.level(3)
-@pytest.mark.skipif(bool(lacking()), reason=lacking())
+@pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize("language", BINDINGS)
 @pytest.mark.parametrize("games", [96, pytest.param(2000, marks=pytest.mark.nightly)])
 def test_webassembly_plays_as_the_crate(language: str, games: int, tmp_path: Path) -> None:

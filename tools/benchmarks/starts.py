@@ -229,7 +229,7 @@ def main() -> None:
     options = parser(__doc__)
     options.add_argument("--against", type=Path, help="the other checkout, after `make setup`")
     options.add_argument("--games", type=int, default=0, help="measure commands on a run of so many games")
-    options.add_argument("--distinct", type=int, default=0, help="make so many games, and copies of them")
+    options.add_argument("--distinct", type=int, default=0, help="so many different games, copied")
     options.add_argument("--luck", action="store_true", help="with --games: also without the luck of draws")
     options.add_argument("--compiled", action="store_true", help="with --games: by build/compiled of both")
     options.add_argument("--folder", type=Path, help="where runs are made, for which /tmp is too small")

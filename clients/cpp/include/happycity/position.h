@@ -25,8 +25,8 @@ struct Outcome {
 ///
 /// Moves and cards are numbers of one byte: Move.index of the Python package happycity, and the contract's enum Card.
 /// `fast` has bit n set for a seat n that never takes a coin if it can buy. Methods throw std::invalid_argument if they
-/// refuse something, and then nothing has changed. Without Rust, the library is built without the engine: then whatever
-/// makes a position throws happycity::Error.
+/// refuse something, and then nothing has changed. A library that was built where there is no Rust has no engine: there
+/// the functions that make a position throw happycity::Error.
 class Position {
  public:
   /// Starts a game on the deal that the arena shuffles from a seed, for 2 to 5 players.
