@@ -173,11 +173,9 @@ class Match(OpenMatch):
 
     def tick(self, now: float) -> None:
         """Notice passed deadlines."""
-        asked = self._asked
-        if asked is None or asked.limit is None:
+        deadline = self.referee.deadline
+        if deadline is None or now < deadline or self.state is not MatchState.RUNNING:
             return
-        if now < asked.asked_at + asked.limit + self.spec.time.margin_seconds:
-            return  # by this sum, as each sweep asks all matches
         seat = self.referee.game.seat
         session = self._sessions[seat]
         self._perform(self.referee.tick, now, silent=session is not None and session.is_silent(now))
@@ -286,6 +284,7 @@ class Match(OpenMatch):
 
     def _follow(self, actions: Sequence[Action]) -> None:
         """Do what follows from a call of the referee."""
+        self.decisions = len(self.referee.moves)
         for action in actions:
             if isinstance(action, MovePlayed):
                 self._played(action)
@@ -302,8 +301,6 @@ class Match(OpenMatch):
         asked, self._asked = self._asked, None
         if asked is not None:
             self._events.settle(asked.seat, answered=played.answered)
-        if played.move is not None:
-            self.decisions += 1
         self._events.append(self._encoder.events(played.events))
 
     def _ask(self, asked: AskedDecision) -> None:

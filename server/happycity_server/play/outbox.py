@@ -207,7 +207,7 @@ class Outbox:
             self._wake.clear()  # else the writer comes back once more, for the end
         if self._decisions:
             for decision in self._decisions:
-                decision.asked_at = now
+                decision.sent(now)
             self._decisions.clear()
             if self._state is _IDLE:
                 self._enter(_BUSY)

@@ -91,7 +91,7 @@ class AskedDecision:
         self.seat = seat
         self.decision_id = decision_id
         self.asked_at = asked_at
-        """When its clock was started; who hands it to its bot's connection starts it again."""
+        """When its clock was started."""
         self.limit = limit
         """Seconds to decide, the margin not counted; None: no limit."""
         self.limit_us = limit_us
@@ -100,6 +100,10 @@ class AskedDecision:
         """Microseconds left in the seat's bank; None: no bank."""
         self.last_think_us = last_think_us
         """Microseconds that the seat's last decision took; None before the first one."""
+
+    def sent(self, now: float) -> None:
+        """Note that it was handed to its bot's connection: its clock starts."""
+        self.asked_at = now
 
     @property
     def due(self) -> float | None:
@@ -303,7 +307,7 @@ class Referee:
         if self._time.bank_seconds:
             charged = max(0.0, think - self._time.margin_seconds)
             self._banks[seat] = max(0.0, self._banks[seat] - charged)
-        think_us = self._last_think_us[seat] = int(think * 1e6) if think > 0 else 0
+        think_us = self._last_think_us[seat] = _microseconds(think)
         return think_us
 
     def _strike(self, seat: int, kind: IncidentKind, text: str, think_us: int) -> tuple[list[Action], bool]:
@@ -359,7 +363,7 @@ class Referee:
         if self.stand_ins and answered and seat in self.stand_ins:
             self.choosers[self.decision_id] = self.stand_ins[seat]
         self.think_us.append(think_us)
-        self._recorder.moves.append((seat, move))
+        self._recorder.add(game, move)
         game.apply(move)
         return MovePlayed(seat, move, game.events, answered=answered)
 
