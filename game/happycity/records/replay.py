@@ -212,13 +212,21 @@ def config_of(record: Json) -> Config:
     """Return the kind of game of a record."""
     config = _get(record, "config", dict)
     try:
-        return _config(_get(config, "players", int), _get(config, "mode", str), _get(config, "scoring", str))
+        return known_config(
+            _get(config, "players", int), _get(config, "mode", str), _get(config, "scoring", str)
+        )
     except (ConfigError, ValueError) as error:
         raise RecordError(f"config: {error}") from None
 
 
 @lru_cache
-def _config(players: int, mode: str, scoring: str) -> Config:
+def known_config(players: int, mode: str, scoring: str) -> Config:
+    """Return a kind of game by its words, as records and stores have them; made once, as there are few.
+
+    Raises:
+        ConfigError: no game has so many players.
+        ValueError: no mode or scoring is called so.
+    """
     return Config(players=players, mode=Mode(mode), scoring=Scoring(scoring))
 
 

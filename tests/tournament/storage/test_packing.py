@@ -11,7 +11,13 @@ from happycity import Config, Deal, RecordError
 from happycity.records.random_games import record_random_game
 from happycity.records.record import Json
 from happycity.records.replay import movers_of
-from happycity_tournament.storage.packing import pack, pack_with_times, unpack, unpack_times
+from happycity_tournament.storage.packing import (
+    LONGEST_RECORD,
+    pack,
+    pack_with_times,
+    unpack,
+    unpack_times,
+)
 
 
 def timed_record(**others: object) -> Json:
@@ -62,7 +68,8 @@ def test_damaged_times_are_an_error() -> None:
         b"",
         b"\0",
         packed[:-9],
-        *map(zlib.compress, (b"", times[1:], b"\3" + times[1:], times[:4])),
+        packed + b"more",
+        *map(zlib.compress, (b"", times[1:], b"\3" + times[1:], times[:4], bytes(LONGEST_RECORD + 2))),
     ):
         with pytest.raises(RecordError, match="times"):
             unpack_times(damaged, 3)

@@ -64,7 +64,7 @@ def _pack_times(record: Json) -> bytes | None:
 def unpack_times(packed: bytes, seats: int) -> tuple[array[int], array[int], array[int]]:
     """Return the movers, think times and round trips of a game with some seats; RecordError if damaged."""
     try:
-        times = zlib.decompress(packed)
+        times = _inflated(packed)
     except zlib.error:
         times = b""
     decisions, rest = divmod(len(times) - 4 * seats, 5)
@@ -79,8 +79,12 @@ def unpack_times(packed: bytes, seats: int) -> tuple[array[int], array[int], arr
 
 def unpack(packed: bytes) -> str:
     """Return the line of JSON; raise zlib.error or ValueError for anything that `pack` hasn't made."""
+    return _inflated(packed).decode()
+
+
+def _inflated(packed: bytes) -> bytes:
     unpacking = zlib.decompressobj()
-    line = unpacking.decompress(packed, LONGEST_RECORD)
+    content = unpacking.decompress(packed, LONGEST_RECORD)
     if not unpacking.eof or unpacking.unused_data:
         raise zlib.error(f"it is not a record of at most {LONGEST_RECORD} bytes")
-    return line.decode()
+    return content

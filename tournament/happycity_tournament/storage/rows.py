@@ -13,8 +13,9 @@ import orjson
 from sqlalchemy import JSON, Connection, Dialect, Row, String, cast, insert
 from sqlalchemy.sql.compiler import SQLCompiler
 
-from happycity import BotInfo, Config, Ending, Mode, Scoring, SeatResult
+from happycity import BotInfo, Ending, SeatResult
 from happycity.match import one_line
+from happycity.records.replay import known_config
 from happycity.wire.moments import LATEST
 from happycity_tournament.config import TournamentState
 from happycity_tournament.games import BotProfile, FinishedGame, Result
@@ -155,7 +156,7 @@ def games_of(rows: Sequence[Row[Any]]) -> list[FinishedGame]:
             tournament_id=row.tournament_id,
             position=None if row.round is None else (row.round, row.table, row.rotation),
             deal_seed=int(row.deal_seed),
-            config=_config(row.players, row.mode, row.scoring),
+            config=known_config(row.players, row.mode, row.scoring),
             bots=tuple(names),
             bot_seeds=tuple(seeds),
             seats=tuple(map(SeatResult, *of_seats, endings, reasons)),
@@ -166,11 +167,6 @@ def games_of(rows: Sequence[Row[Any]]) -> list[FinishedGame]:
         )
         found.append(game)
     return found
-
-
-@lru_cache(maxsize=100)
-def _config(players: int, mode: str, scoring: str) -> Config:
-    return Config(players=players, mode=Mode(mode), scoring=Scoring(scoring))
 
 
 def _moment(stored: float) -> float | None:
