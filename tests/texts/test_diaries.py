@@ -159,7 +159,7 @@ def test_author(newcomer: Account) -> None:
             terminal.run(line)
     chapter = sections(text_of("docs/writing-a-bot.md"))["Test your bot"]
     write, test = command_lines(chapter)
-    assert "mine chooses of" in terminal.run(write)
+    assert "mine has a choice of" in terminal.run(write)
     terminal.save("test_mybot.py", blocks(chapter, "python")[0])
     terminal.run(test, status=1)
     page = sections(text_of("docs/my-bot-lost.md"))["In Python"]
