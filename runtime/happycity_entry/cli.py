@@ -41,7 +41,6 @@ COMMANDS = {
         "ladder": "happycity_terminal.ladder.commands:ladder",
         "worker": "happycity_server.cli:worker",
         "backup": "happycity_server.cli:backup",
-        "publish-site": "happycity_web.publish:publish_site",
     },
     "Other AIs": {
         "llm": "happycity_llm.cli:llm",

@@ -32,7 +32,6 @@ _COMMANDS = (
     "happycity submit --server {grpc} --list",
     "happycity join {grpc}/join/hci_1_x --bot ann",
     "happycity invite list --server {grpc}",
-    "happycity publish-site --web {web} --out site",
 )
 
 

@@ -175,7 +175,7 @@ PAGES: dict[str, str] = {
     "/tournaments": "/tournaments",
     "/tournaments/{tournament_id:id}": "/tournaments/7",
     "/tournaments/{tournament_id:id}/bots/{bot}": "/tournaments/7/bots/anna",
-    "/bots/{bot}": "/bots/anna?snapshot=1",  # which waits for what is computed
+    "/bots/{bot}": "/bots/anna?wait=1",  # which waits for what is computed
     "/access": "/access",
     "/hosted": "/hosted",
     "/ladder": "/ladder",

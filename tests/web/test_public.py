@@ -1,19 +1,13 @@
 """Pages for all who come: what the public may open, what links to it show, pictures, and the feed."""
 
 import asyncio
-import re
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from functools import partial
-from html import unescape
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
 from io import BytesIO
 from pathlib import Path
-from threading import Thread
 from typing import Any
-from urllib.parse import urljoin
 from xml.etree import ElementTree
 
 import grpc
@@ -21,13 +15,11 @@ import httpx
 import pytest
 import pytest_asyncio
 from PIL import Image, ImageChops, ImageStat
-from playwright.async_api import Browser, expect
-from tests import programs
+from playwright.async_api import Browser
 from tests.server import harness as h
 from tests.server.api.tournaments import config as tournament_config
 from tests.server.conftest import playing
 from tests.waiting import LIMIT
-from tests.web.conftest import Site
 from tests.web.ladders import LadderSite
 from tools.docs.card_art import HEIGHT, WIDTH, art_page
 
@@ -313,84 +305,3 @@ async def test_visitors_behind_a_proxy_play_their_own_games(trusted: str, folder
         asked = [("127.0.0.2", "A"), ("127.0.0.2", "AA"), ("127.0.0.2", "AAA"), ("127.0.0.3", "B")]
         statuses = [await sit_down(*one) for one in asked]
     assert statuses == [303, 303, 429, 303 if trusted else 429]
-
-
-@contextmanager
-def file_server(folder: Path) -> Iterator[str]:
-    """Serve files as `python -m http.server` does, while the context lasts; yield the address."""
-    handler = partial(SimpleHTTPRequestHandler, directory=str(folder))
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        thread = Thread(target=server.serve_forever)
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}/"
-        server.shutdown()
-        thread.join()
-
-
-async def published(folder: Path, url: str, *options: object) -> tuple[int, str]:
-    """Run `happycity publish-site`; return its status and what it says."""
-    done = await asyncio.to_thread(programs.run, "publish-site", folder, "--web", url, *options)
-    return done.returncode, done.stderr
-
-
-@pytest.mark.level(2)
-async def test_snapshot_needs_no_server(
-    public: PublicSite, folder: Path, browser: Browser, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """All pages of lists are there, every link but that to the documentation leads to a file."""
-    monkeypatch.setattr("happycity_web.games.GAMES_A_PAGE", 1)
-    site = folder / "site"
-    assert await published(site, public.url) == (0, f"{site}: 18 pages, 3 replays\n")
-    seen, waiting, problems = {"index.html"}, ["index.html"], list[str]()
-    with file_server(site) as url:
-        async with httpx.AsyncClient(timeout=LIMIT, base_url=url) as client:
-            while waiting:
-                page = waiting.pop()
-                answer = await client.get(page)
-                assert answer.status_code == 200, page
-                links = re.findall(r'(?:href|src)="([^"#:]+)"', answer.text) if page.endswith("html") else []
-                for link in links:
-                    assert not link.startswith("/"), (page, link)
-                    target = urljoin(f"{url}{page}", unescape(link)).removeprefix(url).partition("?")[0]
-                    if target not in seen:
-                        seen.add(target)
-                        waiting.append(target)
-        made = {path.relative_to(site).as_posix() for path in site.rglob("*") if path.is_file()}
-        assert {path for path in made if not path.startswith("static/")} <= seen
-        assert f"matches/{public.finished}.html" in seen
-        assert not {f"matches/{number}.html" for number in (public.running, public.secret)} & seen
-        tab = await browser.new_page()
-        tab.on("console", lambda message: problems.append(message.text))
-        tab.on("pageerror", lambda error: problems.append(str(error)))
-        await tab.goto(f"{url}matches/{public.finished}.html")
-        await tab.keyboard.press("Home")
-        await expect(tab.locator("[data-field=ply]")).to_have_text("0")
-        await tab.close()
-    assert not problems
-
-
-@pytest.mark.level(2)
-async def test_snapshot_replaces_only_a_snapshot(public: PublicSite, site: Site, folder: Path) -> None:
-    """A folder with anything else stays, as does an older snapshot where the new one can't be completed."""
-    foreign = folder / "foreign"
-    foreign.mkdir()
-    (foreign / "mine.txt").write_text("mine")
-    code, text = await published(foreign, public.url)
-    assert (code, [path.name for path in foreign.iterdir()]) == (2, ["mine.txt"])
-    assert text == f"error: {foreign}: it is not a snapshot of this command; name another folder\n"
-    own = folder / "own"
-    own.mkdir()
-    assert await published(own, public.url, "--games", 0) == (0, f"{own}: 7 pages, 0 replays\n")
-    before = sorted(own.rglob("*"))
-    own.rename(own.with_name(".own.old"))  # as a kill between the two renames leaves it
-    for url, said in {
-        site.url: f"error: --web: {site.url} is not a server that is run with --public\n",
-        "http://127.0.0.1:9": "error: --web: http://127.0.0.1:9 can't be read",
-        "nonsense": "error: --web: nonsense can't be read",
-    }.items():
-        code, text = await published(own, url)
-        assert (code, text[: len(said)]) == (2, said)
-        assert sorted(own.rglob("*")) == before
-    assert (await published(own, public.url))[0] == 0
-    assert (own / "matches" / f"{public.finished}.html").exists()
-    assert not {path.name for path in own.parent.glob(".own*")}

@@ -36,7 +36,7 @@ from happycity_viewer.languages import LANGUAGES, Language, language, preferred
 from happycity_viewer.plies import encode
 from happycity_viewer.templates import environment
 from happycity_web import charts
-from happycity_web.guard import CONTENT_POLICY, shown_token
+from happycity_web.guard import shown_token
 from happycity_web.query import word_of
 
 LANGUAGE_COOKIE = "happycity-language"
@@ -58,8 +58,8 @@ class Reader:
     address: str = ""
     """The address of the page, as other sites may link to it."""
     values: Mapping[str, Any] = field(default_factory=dict)
-    """What all templates get: the same page in each language, by its code, how the server is reached, whether
-    the page is to work without a server, and to what pages may link."""
+    """What all templates get: the same page in each language, by its code, how the server is reached, and to
+    what pages may link."""
 
     @classmethod
     def of(cls, connection: HTTPConnection) -> Reader:
@@ -73,7 +73,6 @@ class Reader:
             **offers_of(connection),
             "origin": origin,
             "address": address,
-            "snapshot": connection.query_params.get("snapshot") == "1",
         }
         return cls(language_of(connection), address, values)
 
@@ -221,7 +220,6 @@ def _environment(language: Language) -> Environment:
         "flag_kind": partial(enum_word, ladder_pb.FlagKind),
     }
     made.globals |= {
-        "CONTENT_POLICY": CONTENT_POLICY,
         "MEAN_ELO": MEAN_ELO,
         "ranks_text": ranks_text,
         "bot_path": bot_path,

@@ -215,10 +215,10 @@ def packed_response(request: Request, content: bytes, media_type: str) -> Respon
 async def within_page_time(request: Request, value: Awaitable[_T]) -> _T | None:
     """Return what may take seconds to load; None if it does, and the page can follow.
 
-    JSON, files of a site, and scripts that say `wait`, get it however long it takes. What makes the value
+    JSON, and scripts that say `wait`, get it however long it takes. What makes the value
     has to go on when it is no longer awaited, as `SharedValues` do.
     """
-    is_final = request.url.path.endswith(".json") or {"snapshot", "wait"} & set(request.query_params)
+    is_final = request.url.path.endswith(".json") or "wait" in request.query_params
     try:
         async with asyncio.timeout(None if is_final else LOAD_SECONDS):
             return await value
