@@ -81,6 +81,13 @@ class Position:
     def quick_move(self, *, fast: int = 0) -> int | None:
         """Return the choice of the quick policy; bit n of `fast` is set for a seat n that always buys."""
 
+    def plan(self) -> tuple[list[float], float]:
+        """Return the planner's worth of each legal move, whose first greatest one it plays, and points.
+
+        These are the ones it expects at the end if it buys nothing or declines; 0 at other steps. Nothing
+        hidden is looked at.
+        """
+
     def playout(self, number: int, *, fast: int = 0) -> float:
         """Return how the seat does, -1 to 1, that plays a move, after which all play by the quick policy.
 

@@ -17,7 +17,7 @@ const GOAL: usize = 2 + COLOURS;
 /// Specials that miss more cards than this are out of sight.
 const FARTHEST: usize = 3;
 /// How likely a special is to be won, by the cards that its condition still misses.
-const REACH: [f64; FARTHEST + 1] = [1.0, 0.41, 0.26, 0.24];
+pub(crate) const REACH: [f64; 6] = [1.0, 0.41, 0.26, 0.24, 0.12, 0.06];
 const PACE: f64 = 0.98;
 const SLACK: f64 = 0.15;
 const PACE_PRIOR: i32 = 17;
@@ -77,14 +77,10 @@ impl Position {
     /// How many turns a seat will still have, unless it ends the game.
     fn turns_to_come(&self, seat: usize) -> f64 {
         let to_play = |seat| i32::from(seat >= self.seat as usize);
-        let fill = self.config().opponents(seat).map(|rival| {
-            let (size, to_play) = (self.cities.of(rival).cards.len() as i32, to_play(rival));
-            if size >= CITY_SIZE as i32 {
-                return 0.0;
-            }
-            let pace = f64::from(size - 1 + PACE_PRIOR) / f64::from(i32::from(self.round) - to_play + PACE_PRIOR);
-            f64::from(CITY_SIZE as i32 - size - to_play) * PACE / pace + SLACK
-        });
+        let fill = self
+            .config()
+            .opponents(seat)
+            .map(|rival| rounds_to_fill(self.cities.of(rival).cards.len() as i32, self.round, to_play(rival)));
         fill.fold(f64::from(LAST_ROUND - self.round), f64::min) + f64::from(to_play(seat))
     }
 
@@ -142,26 +138,36 @@ impl Promised {
     }
 }
 
+/// The rounds after a round until a city of this size is full, from its pace so far. `to_play` is how many turns of that
+/// round its owner still has.
+pub(crate) fn rounds_to_fill(size: i32, round: u8, to_play: i32) -> f64 {
+    if size >= CITY_SIZE as i32 {
+        return 0.0;
+    }
+    let pace = f64::from(size - 1 + PACE_PRIOR) / f64::from(i32::from(round) - to_play + PACE_PRIOR);
+    f64::from(CITY_SIZE as i32 - size - to_play) * PACE / pace + SLACK
+}
+
 fn one_if(true_of_it: bool) -> f64 {
     u8::from(true_of_it).into()
 }
 
-fn free_of(city: &City) -> i32 {
+pub(crate) fn free_of(city: &City) -> i32 {
     CITY_SIZE as i32 - city.cards.len() as i32
 }
 
 /// How many cards of each colour the condition of a special still misses in a city.
-fn lacks(special: u8, city: &City) -> [u8; COLOURS] {
+pub(crate) fn lacks(special: u8, city: &City) -> [u8; COLOURS] {
     let (condition, counts) = (card(special).condition, city.colours.counts());
     core::array::from_fn(|colour| condition[colour].saturating_sub(counts[colour]))
 }
 
-fn total(lacks: &[u8; COLOURS]) -> usize {
+pub(crate) fn total(lacks: &[u8; COLOURS]) -> usize {
     lacks.iter().copied().map(usize::from).sum()
 }
 
 /// What a city gains by taking a special now, whether its condition is met or not.
-fn taken(cities: &Cities, seat: usize, special: u8, turns: f64, free: i32, specials: &[u8]) -> Worth {
+pub(crate) fn taken(cities: &Cities, seat: usize, special: u8, turns: f64, free: i32, specials: &[u8]) -> Worth {
     let printed = Value::printed(special);
     let effect = card(special).effect;
     if effect == Effect::None {
@@ -175,7 +181,7 @@ fn taken(cities: &Cities, seat: usize, special: u8, turns: f64, free: i32, speci
 }
 
 /// What the effect of a city's special adds to the printed values from now on.
-fn owned(table: &Cities, seat: usize, turns: f64, free: i32, specials: &[u8]) -> Worth {
+pub(crate) fn owned(table: &Cities, seat: usize, turns: f64, free: i32, specials: &[u8]) -> Worth {
     let city = table.of(seat);
     if city.effect.chooses_copy() {
         return copied(table, seat, specials);
@@ -215,7 +221,7 @@ fn copied(table: &Cities, seat: usize, specials: &[u8]) -> Worth {
 }
 
 /// Income, inhabitants and hearts that an effect adds to a city if the game ended now.
-fn effect_values(table: &Cities, seat: usize) -> [i32; 3] {
+pub(crate) fn effect_values(table: &Cities, seat: usize) -> [i32; 3] {
     let city = table.of(seat);
     let position = city.special_at.unwrap_or(0) as usize;
     let (inhabitants, hearts) = city.effect.symbols(table, seat, position);
@@ -291,19 +297,19 @@ fn savings(city: &City, uses: u8, buys: f64) -> f64 {
 }
 
 /// The coins lost by buying any card, as that uses up a discount that is limited.
-fn price_of_buying(city: &City) -> f64 {
+pub(crate) fn price_of_buying(city: &City) -> f64 {
     match city.effect.used_by() {
         Some(Occasion::Purchase) => savings(city, city.uses.min(1), 1.0),
         _ => 0.0,
     }
 }
 
-fn rule_of(table: &Cities, seat: usize) -> Option<Cities> {
+pub(crate) fn rule_of(table: &Cities, seat: usize) -> Option<Cities> {
     changes_points(table.of(seat).effect).then_some(*table)
 }
 
 /// Estimated final points as the effect of a city changes them.
-fn final_points(table: &Cities, seat: usize, points: f64) -> f64 {
+pub(crate) fn final_points(table: &Cities, seat: usize, points: f64) -> f64 {
     let effect = table.of(seat).effect;
     let change = |share: f64| {
         let sample = round_half_even(points * share);

@@ -209,6 +209,7 @@ impl Position {
 }
 
 /// What a city has, or what a special adds to it.
+#[derive(Clone, Copy)]
 pub(crate) struct Value {
     pub income: f64,
     pub inhabitants: f64,

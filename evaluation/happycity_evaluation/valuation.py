@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache
+from math import sqrt
 from typing import Final, NamedTuple
 
 from happycity import Card, Mode, View
@@ -318,7 +319,7 @@ def remaining(*, turns: float, free: int) -> Remaining:
 def _discount_waiting(gains: list[float], points: float, turns: float) -> None:
     """Take off dwellings what they lose by being bought early: the others can't take them all."""
     if points > 0:
-        loss = WAIT * turns * points**0.5
+        loss = WAIT * turns * sqrt(points)
         for number in STACKS:
             gains[number] -= loss
 

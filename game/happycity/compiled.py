@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import import_module
 from importlib.machinery import EXTENSION_SUFFIXES
 from importlib.util import find_spec
@@ -50,15 +51,20 @@ def native(name: str) -> Any:
         engine = import_module("happycity_engine")
     except ImportError:
         return None
-    from importlib.metadata import version  # noqa: PLC0415 - takes long to import
-
-    own = version("happycity")
+    own = _own_version()
     if engine.__version__ != own:
         raise ConfigError(
             f"happycity-engine {engine.__version__} is installed beside happycity {own}: "
             f"install {own}; in its checkout, make engine builds it"
         )
     return getattr(engine, name)
+
+
+@cache  # reading it takes as long as a bot's whole search, which asks for the engine at each decision
+def _own_version() -> str:
+    from importlib.metadata import version  # noqa: PLC0415 - takes long to import
+
+    return version("happycity")
 
 
 def required(name: str) -> Any:

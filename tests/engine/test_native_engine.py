@@ -144,6 +144,10 @@ def test_engine_of_another_version(engine: ModuleType, monkeypatch: pytest.Monke
         described = tomllib.loads(ROOT.joinpath("engine", name).read_text("utf-8"))
         assert described["project" if "project" in described else "package"]["version"] == own["version"]
     assert native("Worlds") is engine.Worlds
+    # Reading a package's version takes longer than a decision: it is read once.
+    with monkeypatch.context() as patch:
+        patch.setattr("importlib.metadata.version", lambda _: pytest.fail("read again"))
+        assert native("Worlds") is engine.Worlds
     monkeypatch.setattr(engine, "__version__", "0.0.9")
     decision = Decision.of(Game.deal(Config(), seed=1))
     for use in (partial(native, "Worlds"), partial(decision.position, seed=1)):
@@ -156,10 +160,13 @@ def test_engine_of_another_version(engine: ModuleType, monkeypatch: pytest.Monke
 
 
 def test_size() -> None:
-    """The crate and its binding stay small: a model of the game, not a second arena."""
+    """The crate and its binding stay small: a model of the game, not a second arena.
+
+    The rules and the quick policy have 2,500 lines; the planner's policy has the others.
+    """
     counts = lines.count(None)
-    assert counts["native engine: crate"] <= 2500
-    assert counts["native engine: binding to Python"] <= 250
+    assert counts["native engine: crate"] <= 2850
+    assert counts["native engine: binding to Python"] <= 255
 
 
 @pytest.mark.nightly

@@ -135,7 +135,7 @@ def test_environments_are_equal(opponents: Any, shaped: bool, uses: Uses) -> Non
 
 
 @pytest.mark.parametrize("mode", Mode)
-@pytest.mark.parametrize("name", ["rollout", "search", "champion"])
+@pytest.mark.parametrize("name", ["planner", "careless", "rollout", "search", "champion"])
 def test_bots_choose_alike(name: str, mode: Mode, uses: Uses) -> None:
     """At each decision of games in which random movers have the other seats.
 

@@ -30,11 +30,14 @@ from happycity.rules.effects import EFFECTS, effect_of
 from happycity.rules.moves import MoveKind
 from happycity.rules.views import EventKind
 from happycity.wire.messages import view_message
+from happycity_bots import PlannerBot
+from happycity_client import Decision
 from happycity_envs.selfplay import Observations
 from happycity_evaluation.features import position_rows
 from happycity_evaluation.quick import fast_builders, play_out, quick_move
 from tools.benchmarks.harness import parser
 from tools.engine import load_engine
+from tools.training.games import seated
 
 KINDS = [Config(*each) for each in product(range(2, 6), Mode, Scoring)]
 _EXPERT, _SUM, _OPEN, _BY_CONTRACT = 1, 2, 4, 8
@@ -210,7 +213,10 @@ class Equality:
             self._count(game)
             if game.outcome is not None:
                 break
-            if rng.randrange(_SELDOM) == 0:
+            seldom = rng.randrange(_SELDOM) == 0
+            if seldom or game.phase in (Phase.MARKET, Phase.SPECIAL, Phase.SPHINX):
+                self._same_plan(where, position, game)
+            if seldom:
                 self._same_search(where, position, game, rng)
             position.apply(Move.parse(record["moves"][number - 1]["move"]).index)
         self.reached["games"] += 1
@@ -229,6 +235,13 @@ class Equality:
             outcome.ranks,
         )
         _equal(where, "outcome", position.outcome, expected)
+
+    def _same_plan(self, where: str, position: Any, game: Game) -> None:
+        """Compare what the planner thinks of each move."""
+        self.reached[f"plan at {game.phase}"] += 1
+        planner = seated(PlannerBot, game.config, game.seat, seed=0)
+        assert isinstance(planner, PlannerBot)
+        _equal(where, "plan", position.plan(), planner.weigh_in_python(Decision.of(game)))
 
     def _same_search(self, where: str, position: Any, game: Game, rng: random.Random) -> None:
         """Compare what searches and learners ask of a position."""
@@ -336,6 +349,7 @@ def expected_reach() -> set[str]:
         *(f"take {special.id}" for special in SPECIALS),
         *(f"effect paid {special.id}" for special in SPECIALS if _pays(special)),
         *(f"step {phase}" for phase in Phase),
+        *(f"plan at {phase}" for phase in Phase if phase is not Phase.OVER),
         *(f"games of {config.players}, {config.mode.value}, {config.scoring.value}" for config in KINDS),
         *(f"deck {deck} rebuilt of {size}" for deck in DECKS for size in ("one card", "more cards")),
         *(f"card lost: {kind.value}" for kind in (CardKind.BUILDING, CardKind.DWELLING)),

@@ -91,7 +91,7 @@ def actions(engine: Any, config: Config) -> dict[str, tuple[Callable[[], object]
                 partial(_choose, name, game, None),
                 partial(_choose, name, game, engine),
             )
-            for name in ("rollout", "search", "champion")
+            for name in ("planner", "rollout", "search", "champion")
         },
     }
 

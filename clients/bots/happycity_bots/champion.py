@@ -47,8 +47,12 @@ class ChampionBot(PlannerBot):
         if budget is not None:
             self.budget = budget
 
-    def take(self, decision: Decision) -> Move:
-        """Return the special, or `decline`, that does best at once and a round later."""
+    def weigh(self, decision: Decision) -> tuple[list[float], float]:
+        """Return the worth of each move, by the network where it is a matter of the place at the end."""
+        return self.weigh_in_python(decision)
+
+    def take(self, decision: Decision) -> list[float]:
+        """Return the mean place that is expected after `decline`, and after each special."""
         view, moves = decision.view, decision.moves
         cities, seat = cities_of(view), view.seat
         before = Frame.before_turn(view)
@@ -58,8 +62,7 @@ class ChampionBot(PlannerBot):
                 rows += waiting_rows(view, rival, [before.after_turn(seat, bought=1)], cities)
         strengths = self._network.strengths(rows)
         rivals = strengths[len(moves) :]
-        values = [mean_lead(own, rivals) for own in strengths[: len(moves)]]
-        return self.pick(decision, values, points=values[0])
+        return [mean_lead(own, rivals) for own in strengths[: len(moves)]]
 
     def assess(self, view: View) -> Situation:
         """Return the situation at a turn's first decision, by the place at the end: -1 for the last."""

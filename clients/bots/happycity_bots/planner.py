@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeVar
 
 from happycity import Move, MoveKind, View
 from happycity.rules.moves import COIN, DECLINE, KEEP
+from happycity_bots.sampled import plan
 from happycity_bots.situation import Situation
 from happycity_bots.specials import copy_value, market_value, take_values
 from happycity_client import Bot, Decision, GameStarted
@@ -15,9 +15,8 @@ from happycity_evaluation.valuation import appraise, cities_of
 DENIAL = {2: 0.35, 3: 0.28, 4: 0.2, 5: 0.16}
 """What a gain of the next player costs, by the number of seats: the fewer rivals, the more each matters."""
 
-_DRAW, _MARKET = MoveKind.DRAW, MoveKind.MARKET  # bound once: looking one up in its class is slow
-
-Worth = TypeVar("Worth", float, tuple[float, float])
+# Bound once: looking one up in its class is slow.
+_DRAW, _MARKET, _COPY = MoveKind.DRAW, MoveKind.MARKET, MoveKind.COPY
 
 
 class PlannerBot(Bot):
@@ -31,24 +30,35 @@ class PlannerBot(Bot):
     def choose(self, decision: Decision) -> Move:
         """Return the move of the greatest worth, the first one on a tie."""
         moves = decision.moves
-        first = moves[0]
-        if first is COIN:
-            situation = self._appraised(decision)
-            return self.pick(decision, situation.buys(decision.centre, moves), points=situation.own.points)
-        if first is KEEP:
-            return best(moves, self._appraised(decision).discards(decision.centre, moves))
-        if first is DECLINE:
-            return self.take(decision)
-        if first.kind is _DRAW:
-            return best(moves, self._appraised(decision).draws(decision.centre, moves))
-        if first.kind is _MARKET:
-            return best(moves, [market_value(decision.view, move) for move in moves])
-        return best(moves, [copy_value(decision.view, move) for move in moves])
+        values, points = self.weigh(decision)
+        if moves[0] is COIN or moves[0] is DECLINE:
+            return self.pick(decision, values, points=points)
+        return best(moves, values)
 
-    def take(self, decision: Decision) -> Move:
-        """Return the special to take, or `decline`."""
-        values = take_values(decision.view, decision.moves)
-        return self.pick(decision, values, points=values[0])
+    def weigh(self, decision: Decision) -> tuple[list[float], float]:
+        """Return the worth of each move, and at a purchase or a special the points expected without it."""
+        return plan(decision) or self.weigh_in_python(decision)
+
+    def weigh_in_python(self, decision: Decision) -> tuple[list[float], float]:
+        """Return the same where the native engine isn't installed, or isn't asked."""
+        moves, first = decision.moves, decision.moves[0]
+        if first is DECLINE:
+            values = self.take(decision)
+            return values, values[0]
+        if first.kind is _MARKET:
+            return [market_value(decision.view, move) for move in moves], 0.0
+        if first.kind is _COPY:
+            return [copy_value(decision.view, move) for move in moves], 0.0
+        situation = self._appraised(decision)
+        if first is KEEP:
+            return situation.discards(decision.centre, moves), 0.0
+        if first.kind is _DRAW:
+            return situation.draws(decision.centre, moves), 0.0
+        return situation.buys(decision.centre, moves), situation.own.points
+
+    def take(self, decision: Decision) -> list[float]:
+        """Return the worth of `decline`, and of each special."""
+        return take_values(decision.view, decision.moves)
 
     def pick(self, decision: Decision, values: Sequence[float], *, points: float) -> Move:
         """Return the purchase or the special to play, by the worth of each and the points expected."""
@@ -72,6 +82,6 @@ class PlannerBot(Bot):
         return self._situation
 
 
-def best(moves: tuple[Move, ...], values: Sequence[Worth]) -> Move:
+def best(moves: tuple[Move, ...], values: Sequence[float]) -> Move:
     """Return the move of the greatest worth, the first one on a tie."""
     return moves[values.index(max(values))]

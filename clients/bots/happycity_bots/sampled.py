@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from happycity import Game, Move, Outcome, View
 from happycity.compiled import native
 from happycity.wire.messages import view_message
+from happycity_client import Decision
 from happycity_evaluation.features import position_rows
 from happycity_evaluation.quick import fast_builders, play_out, quick_move
 
@@ -28,6 +29,15 @@ NextTurn = Callable[[Move], Outcome | list[list[float]]]
 
 It returns the raw rows of all seats there (`happycity_evaluation.features.position_rows`), or the outcome.
 """
+
+
+def plan(decision: Decision) -> tuple[list[float], float] | None:
+    """Return the planner's worth of each move and the points that it expects; None without the engine."""
+    if Worlds is None:
+        return None
+    values, points = decision.position(seed=0).plan()
+    # A newer server may offer moves that this package doesn't know.
+    return (values, points) if len(values) == len(decision.moves) else None
 
 
 def playouts(view: View, rng: random.Random) -> Iterator[Playout]:

@@ -18,6 +18,8 @@ from happycity_evaluation.valuation import (
 
 BOX_SAMPLES = 32
 """Specials drawn from the box to judge it by: about as many as it holds."""
+POINTS_A_PLACE = 1 << 20
+"""Points that count as a place: they decide between equal places alone, and sums stay exact."""
 
 
 def take_values(view: View, moves: tuple[Move, ...]) -> list[float]:
@@ -62,8 +64,8 @@ def market_value(view: View, move: Move) -> float:
     return sum([special_potentials(prospects, [special])[0] for special in view.specials])
 
 
-def copy_value(view: View, move: Move) -> tuple[float, float]:
-    """Return minus the mean place, and the mean points, of games that a copy of the Sphinx ends.
+def copy_value(view: View, move: Move) -> float:
+    """Return minus the mean place in games that a copy of the Sphinx ends, and by the mean points if equal.
 
     It is played once, or from the box, which alone hides anything, some times.
     """
@@ -76,4 +78,4 @@ def copy_value(view: View, move: Move) -> tuple[float, float]:
         assert game.outcome is not None
         places += game.outcome.ranks[seat]
         points += game.outcome.points[seat]
-    return -places / samples, points / samples
+    return (points / POINTS_A_PLACE - places) / samples

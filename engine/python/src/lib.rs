@@ -1,8 +1,8 @@
 //! The Python package `happycity_engine`; `happycity_engine.pyi` documents it.
 
 use engine::{
-    row_size, Config, Error, Fast, FastRandom, Mode, Move, Outcome, Position as EnginePosition, PythonRandom, Random,
-    Score, Scoring, View, Worlds as EngineWorlds, MAX_BYTES, MOVE_COUNT,
+    row_size, Config, Error, Fast, FastRandom, Mode, Move, Outcome, Planner, Position as EnginePosition, PythonRandom,
+    Random, Score, Scoring, View, Worlds as EngineWorlds, MAX_BYTES, MOVE_COUNT,
 };
 use pyo3::buffer::{Element, PyBuffer};
 use pyo3::exceptions::PyValueError;
@@ -130,6 +130,11 @@ impl Position {
     #[pyo3(signature = (*, fast=0))]
     fn quick_move(&self, fast: Fast) -> Option<usize> {
         self.engine.quick_move(fast).map(Move::index)
+    }
+
+    fn plan(&self) -> (Vec<f64>, f64) {
+        let plan = Planner::default().plan(&self.engine);
+        (plan.worths().to_vec(), plan.points)
     }
 
     #[pyo3(signature = (number, *, fast=0))]
