@@ -3,12 +3,14 @@ package happycity
 import (
 	"bufio"
 	"bytes"
-	"encoding/hex"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"math"
 	"os"
 	"reflect"
+	"strconv"
+	"strings"
 	"sync"
 	"testing"
 
@@ -17,9 +19,11 @@ import (
 	"github.com/happycity-arena/happycity/clients/go/happycityv1"
 )
 
-// An engineCase is what the native engine does at a position; engine.jsonl has a line for each.
+// An engineCase is what the native engine does at a position, as tools/engine/engine_cases.py describes it.
 type engineCase struct {
 	Position      string     `json:"position"`
+	Seed          uint64     `json:"seed,string"`
+	Fast          uint8      `json:"fast"`
 	LegalMoves    []int      `json:"legal_moves"`
 	Outcome       [][]int    `json:"outcome"`
 	Score         [][]int    `json:"score"`
@@ -32,9 +36,12 @@ type engineCase struct {
 	Next          *string    `json:"next"`
 	View          *string    `json:"view"`
 	Discarded     []Card     `json:"discarded"`
-	Fast          *uint8     `json:"fast"`
+	FastBuilders  *uint8     `json:"fast_builders"`
 	Sample        *string    `json:"sample"`
 	SampleKnown   *string    `json:"sample_known"`
+	Deal          []int      `json:"deal"`
+	DealSeed      *uint64    `json:"deal_seed,string"`
+	Moves         []int      `json:"moves"`
 }
 
 func unlessRefused[T any](value T, err error) *T {
@@ -51,16 +58,16 @@ func rowsOf(o *Outcome) [][]int {
 	return [][]int{o.Points, o.Coins, o.Inhabitants, o.Hearts, o.Ranks}
 }
 
-func hexOf(p *Position) *string {
+func base64Of(p *Position) *string {
 	if p == nil {
 		return nil
 	}
-	return new(hex.EncodeToString(p.Bytes()))
+	return new(base64.StdEncoding.EncodeToString(p.Bytes()))
 }
 
 func (expected *engineCase) played(t *testing.T) engineCase {
 	t.Helper()
-	content, _ := hex.DecodeString(expected.Position)
+	content, _ := base64.StdEncoding.DecodeString(expected.Position)
 	p, err := PositionFromBytes(content)
 	if err != nil {
 		t.Fatal(err)
@@ -77,17 +84,19 @@ func (expected *engineCase) played(t *testing.T) engineCase {
 	}
 	end, _ := p.Outcome()
 	score, opened := p.Score(), p.Opened()
+	seed, fast := expected.Seed, expected.Fast
 	actual := engineCase{
-		Position: *hexOf(&p), LegalMoves: moves, Outcome: rowsOf(&end), Score: rowsOf(&score), Awaited: awaited,
-		QuickMove: unlessRefused(p.QuickMove(5)), Playouts: unlessRefused(p.Playouts(moves, 5)),
-		RandomPlayout: rowsOf(unlessRefused(p.RandomPlayout(7))), NextTurn: hexOf(unlessRefused(p.NextTurn(first))),
-		Opened: *hexOf(&opened), Next: hexOf(unlessRefused(next, err)), View: expected.View, Discarded: expected.Discarded,
+		Position: *base64Of(&p), Seed: seed, Fast: fast, LegalMoves: moves, Outcome: rowsOf(&end), Score: rowsOf(&score),
+		Awaited: awaited, QuickMove: unlessRefused(p.QuickMove(fast)), Playouts: unlessRefused(p.Playouts(moves, fast)),
+		RandomPlayout: rowsOf(unlessRefused(p.RandomPlayout(seed))), NextTurn: base64Of(unlessRefused(p.NextTurn(first))),
+		Opened: *base64Of(&opened), Next: base64Of(unlessRefused(next, err)), View: expected.View,
+		Discarded: expected.Discarded, Deal: expected.Deal, DealSeed: expected.DealSeed, Moves: expected.Moves,
 	}
 	if expected.View == nil {
 		return actual
 	}
 	var view happycityv1.View
-	message, _ := hex.DecodeString(*expected.View)
+	message, _ := base64.StdEncoding.DecodeString(*expected.View)
 	if err := proto.Unmarshal(message, &view); err != nil {
 		t.Fatal(err)
 	}
@@ -96,12 +105,29 @@ func (expected *engineCase) played(t *testing.T) engineCase {
 	if err != nil || other != nil {
 		t.Fatal(err, other)
 	}
-	actual.Fast = &unknown.Fast
-	actual.Sample, actual.SampleKnown = hexOf(unlessRefused(unknown.Sample(7))), hexOf(unlessRefused(known.Sample(7)))
+	actual.FastBuilders = &unknown.Fast
+	actual.Sample = base64Of(unlessRefused(unknown.Sample(seed)))
+	actual.SampleKnown = base64Of(unlessRefused(known.Sample(seed)))
 	return actual
 }
 
-// Every position is played on as by the native engine.
+// dealt returns the position that the moves of a case lead to from its deal.
+func (expected *engineCase) dealt(t *testing.T) Position {
+	t.Helper()
+	config := &happycityv1.GameConfig{
+		Players: uint32(expected.Deal[0]), Mode: happycityv1.Mode_MODE_FAMILY + happycityv1.Mode(expected.Deal[1]),
+		Scoring: happycityv1.Scoring_SCORING_PRODUCT + happycityv1.Scoring(expected.Deal[2]),
+	}
+	p := must(Deal(config, *expected.DealSeed))
+	for _, move := range expected.Moves {
+		if err := p.Apply(move); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return p
+}
+
+// Every position is reached and played on as by the native engine.
 func TestEngine(t *testing.T) {
 	path := os.Getenv("HAPPYCITY_ENGINE_CASES")
 	if path == "" {
@@ -116,6 +142,11 @@ func TestEngine(t *testing.T) {
 		var expected engineCase
 		if err := json.Unmarshal(lines.Bytes(), &expected); err != nil {
 			t.Fatal(err)
+		}
+		if expected.Deal != nil {
+			if dealt := expected.dealt(t); *base64Of(&dealt) != expected.Position {
+				t.Fatalf("the moves do not lead to %s", expected.Position)
+			}
 		}
 		actual := expected.played(t)
 		// Empty lists are equal to none.
@@ -152,6 +183,27 @@ func TestDecisionPosition(t *testing.T) {
 		}
 		if one := must(world.Playout(legal[1], 0)); one != must(world.Playouts(legal[1:2], 0))[0] {
 			t.Errorf("playout %v", one)
+		}
+	}
+}
+
+// What `python -m tools sdk-speed` measures: the playouts or calls, and the number of times, that it names.
+func TestEngineSpeed(t *testing.T) {
+	what, number, given := strings.Cut(os.Getenv("HAPPYCITY_ENGINE_SPEED"), " ")
+	if !given {
+		t.Skip("it is for python -m tools sdk-speed")
+	}
+	_, d, err := ReadDecision(firstDecision)
+	if err != nil {
+		t.Fatal(err)
+	}
+	world := must(d.Position(1))
+	moves := world.LegalMoves()
+	for range must(strconv.Atoi(number)) {
+		if next := world; what == "playouts" {
+			must(next.Playouts(moves, 0))
+		} else if err := next.Apply(moves[0]); err != nil {
+			t.Fatal(err)
 		}
 	}
 }

@@ -2,19 +2,22 @@
 
 import json
 import re
+from base64 import b64decode
 from typing import Any
 
 import pytest
 from tests.bridge.decisions import decision_in, random_decisions
 from tests.bridge.test_encode import BRIDGE_MD
+from tools import ROOT
 
 import happycity.compiled
-from happycity import Config, Game, Mode
+from happycity import Config, Game, Mode, Move
 from happycity_bridge.decode import SearchRequest, parse_answer
 from happycity_bridge.errors import AnswerError
 from happycity_bridge.search import search_reply
 from happycity_client import Decision
 
+MOVES = tuple(Move.all())
 DECISION = decision_in(Game.deal(Config(players=2), seed=1))
 
 
@@ -50,6 +53,20 @@ def test_worlds_and_playouts_are_those_of_the_engine() -> None:
         world = asked(decision, ask="apply", position=world["position"], move=len(world["legal"]) - 1)
     assert sorted(world["outcome"]) == ["coins", "hearts", "inhabitants", "points", "ranks"]
     assert (len(world["outcome"]["ranks"]), world["legal"]) == (3, [])
+
+
+@pytest.mark.usefixtures("engine")
+def test_positions_are_those_of_all_bindings() -> None:
+    """A position is read, and its first move played, as in the cases that hold for all SDKs."""
+    for line in (ROOT / "clients/conformance/engine.jsonl").read_text("utf-8").splitlines():
+        case = json.loads(line)
+        position, legal = b64decode(case["position"]).hex(), case["legal_moves"]
+        world = asked(ask="position", position=position)
+        assert (world["position"], world["legal"]) == (position, [MOVES[number].text for number in legal])
+        assert (world["outcome"] and [*world["outcome"].values()]) == case["outcome"]
+        if legal:
+            following = asked(ask="apply", position=position, move=0)
+            assert following["position"] == b64decode(case["next"]).hex()
 
 
 def complaint(decision: Decision = DECISION, **keys: object) -> str:

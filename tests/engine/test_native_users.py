@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import random
-import subprocess
-import sys
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tools import ROOT
 from tools.engine.engine_equality import take_at_random
 
 from happycity import Config, Game, IllegalMoveError, Mode, Move, Phase, Scoring
@@ -165,11 +160,3 @@ def test_bots_choose_alike(name: str, mode: Mode, uses: Uses) -> None:
                 game.apply(move)
     assert choices[True] == choices[False]
     assert tried > 40
-
-
-def test_cases_of_sdks_are_current(engine: ModuleType) -> None:
-    """The file that the bindings of all SDKs are compared with says what the engine does."""
-    command = [sys.executable, str(ROOT / "clients/conformance/make_positions.py"), "--check"]
-    environment = {**os.environ, "PYTHONPATH": str(Path(str(engine.__file__)).parent)}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr

@@ -1,4 +1,4 @@
-"""The engine's WebAssembly, and what the tests of its bindings compare it with."""
+"""The engine's WebAssembly and static library, and what the tests of all bindings compare them with."""
 
 from __future__ import annotations
 
@@ -15,7 +15,13 @@ CLIENTS = ROOT / "clients"
 CASES = CLIENTS / "conformance" / "engine.jsonl"
 BINDINGS = {
     "go": ("go", "test", "-count=1", "-run", "^TestEngine$", "."),
-    "typescript": ("node", "--test", "dist/test/engine.test.js"),
+    "typescript": ("node", "--test", "--test-name-pattern=every position", "dist/test/engine.test.js"),
+    "java": (
+        *("mvn", "-q", "-B", "-ntp", "-pl", "happycity", "-Dspotless.check.skip"),
+        *("-Dtest=PositionTest#likeTheCrate", "test"),
+    ),
+    "cpp": ("build/tests/tests", "--gtest_filter=Position.LikeTheCrate"),
+    "rust": ("cargo", "test", "--quiet", "--locked", "--features", "engine", "--test", "engine"),
 }
 """What runs the test of a binding, in the SDK's folder; it reads the cases."""
 
@@ -43,16 +49,21 @@ def test_cases_are_what_the_crate_does() -> None:
 
 
 @pytest.mark.usefixtures("engine")
-@pytest.mark.parametrize("language", BINDINGS)
-@pytest.mark.parametrize("games", [96, pytest.param(2000, marks=pytest.mark.nightly)])
-def test_webassembly_plays_as_the_crate(language: str, games: int, tmp_path: Path) -> None:
-    """All functions do the same on decisions of games by all movers, in Node and by Go's runtime."""
-    command = BINDINGS[language]
-    if shutil.which(command[0]) is None:
-        pytest.skip(f"{command[0]} is not installed")
-    if language == "typescript" and not (CLIENTS / language / command[-1]).exists():
-        pytest.skip("`make clients` builds the SDK")
+@pytest.mark.parametrize(
+    ("language", "games"),
+    [
+        *((language, 96) for language in ("go", "typescript")),
+        *(pytest.param(language, 2000, marks=pytest.mark.nightly) for language in BINDINGS),
+    ],
+)
+def test_bindings_play_as_the_crate(language: str, games: int, tmp_path: Path) -> None:
+    """All functions do the same on decisions of games by all movers, and whole games come to their ends."""
+    command, folder = BINDINGS[language], CLIENTS / language
+    lacking = [word for word in command if "/" in word and not (folder / word).exists()]
+    if lacking or ("/" not in command[0] and shutil.which(command[0]) is None):
+        pytest.skip(f"{command[0]}: `make clients` builds what this machine has the tools for")
     cases = tmp_path / "engine.jsonl"
-    cases.write_text("".join(engine_cases.lines(games, 4)))
+    with cases.open("w") as file:
+        file.writelines(engine_cases.lines(games, 4))
     environment = {**os.environ, "HAPPYCITY_ENGINE_CASES": str(cases)}
-    subprocess.run(command, cwd=CLIENTS / language, env=environment, check=True)
+    subprocess.run(command, cwd=folder, env=environment, check=True)

@@ -176,6 +176,16 @@ def traced_record(number: int) -> Json:
     return recorder.record(game)
 
 
+def decisions_of(record: Json) -> Iterator[tuple[Game, bytes]]:
+    """Yield the game of a record at each decision and at its end, with the engine's bytes for it."""
+    copied = 0
+    for game in positions_of(record):
+        for event in game.events:
+            if event.kind is EventKind.COPY and event.card is not None:
+                copied = event.card.number
+        yield game, position_bytes(game, copied=copied)
+
+
 class Equality:
     """Compares the engines on records."""
 
@@ -203,13 +213,9 @@ class Equality:
             DifferenceError: they disagree; it says where.
         """
         position = self._engine.Position.deal(config_of(record), seed=record["deal"]["seed"])
-        copied = 0
-        for number, game in enumerate(positions_of(record), start=1):
-            for event in game.events:
-                if event.kind is EventKind.COPY and event.card is not None:
-                    copied = event.card.number
+        for number, (game, content) in enumerate(decisions_of(record), start=1):
             where = f"seed {record['deal']['seed']}, {record['config']}, decision {number}"
-            self._same(where, position, game, copied)
+            self._same(where, position, game, content)
             self._count(game)
             if game.outcome is not None:
                 break
@@ -222,9 +228,9 @@ class Equality:
         self.reached["games"] += 1
         self._count_end(game)
 
-    def _same(self, where: str, position: Any, game: Game, copied: int) -> None:
+    def _same(self, where: str, position: Any, game: Game, content: bytes) -> None:
         """Compare all that there is of a position."""
-        _equal(where, "bytes", bytes(position), position_bytes(game, copied=copied))
+        _equal(where, "bytes", bytes(position), content)
         _equal(where, "legal moves", position.legal_moves, [move.index for move in game.legal_moves])
         outcome = game.outcome
         expected = outcome and (
@@ -312,7 +318,7 @@ class Equality:
                 game.apply(move)
                 position.apply(move.index)
         chose = any(effect.chooses_copy for effect in position_effects(game))
-        self._same(where, position, game, copied if chose else 0)
+        self._same(where, position, game, position_bytes(game, copied=copied if chose else 0))
 
     def _count(self, game: Game) -> None:
         reached = self.reached

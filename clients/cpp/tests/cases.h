@@ -9,15 +9,20 @@
 #include <string>
 #include <vector>
 
-/// Reads a file of cases that hold for all SDKs.
-inline std::vector<google::protobuf::Struct> cases_of(const std::string& name) {
+/// Reads a file of cases.
+inline std::vector<google::protobuf::Struct> cases_in(const std::string& path) {
   std::vector<google::protobuf::Struct> cases;
-  std::ifstream file(TESTDATA "/" + name);
+  std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {
     EXPECT_TRUE(google::protobuf::util::JsonStringToMessage(line, &cases.emplace_back()).ok()) << line;
   }
   EXPECT_GT(cases.size(), 5u);
   return cases;
+}
+
+/// Reads a file of cases that hold for all SDKs.
+inline std::vector<google::protobuf::Struct> cases_of(const std::string& name) {
+  return cases_in(TESTDATA "/" + name);
 }
 
 /// Decodes base64, as protobuf's JSON has bytes.

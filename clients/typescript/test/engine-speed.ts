@@ -1,19 +1,9 @@
-/** Prints TypeScript's row of the table of speed in docs/engine.md: node dist/test/engine-speed.js */
+/** What `python -m tools sdk-speed` measures: the playouts or calls, and the number of times, that it names. */
 
 import { readDecision } from "happycity";
 
+const [what, times] = (process.env.HAPPYCITY_ENGINE_SPEED as string).split(" ");
 const world = readDecision(new URL("../../../conformance/first.decision", import.meta.url)).decision.position(1n);
 const moves = world.legalMoves;
-
-/** Return how often something is done in a CPU second. */
-function perSecond(action: () => void): number {
-  for (let count = 0, began = process.cpuUsage(); ; count += 16) {
-    for (let i = 0; i < 16; i++) action();
-    const { user, system } = process.cpuUsage(began);
-    if (user + system > 1e6) return Math.round((count / (user + system)) * 1e6);
-  }
-}
-
-const playouts = moves.length * perSecond(() => world.playouts(moves));
-const calls = perSecond(() => world.copy().apply(moves[0] as number));
-process.stdout.write(`| TypeScript, Node ${process.versions.node} | ${playouts} | ${calls} |\n`);
+const action = what === "playouts" ? () => world.playouts(moves) : () => world.copy().apply(moves[0] as number);
+for (let i = Number(times); i > 0; i--) action();

@@ -6,9 +6,11 @@ import { searcher } from "../examples/searcher-rule.js";
 
 const FIRST = new URL("../../../conformance/first.decision", import.meta.url);
 
-/** What the native engine returns for a position, and how it goes on; engine.jsonl has a line for each. */
+/** What the native engine does at a position, as tools/engine/engine_cases.py describes it. */
 interface Case {
   position: string;
+  seed: string;
+  fast: number;
   legal_moves: number[];
   outcome: number[][] | null;
   score: number[][];
@@ -21,12 +23,15 @@ interface Case {
   next: string | null;
   view: string | null;
   discarded: number[] | null;
-  fast: number | null;
+  fast_builders: number | null;
   sample: string | null;
   sample_known: string | null;
+  deal: [number, number, number] | null;
+  deal_seed: string | null;
+  moves: number[] | null;
 }
 
-const hex = (position: Position) => Buffer.from(position.bytes).toString("hex");
+const base64 = (position: Position) => Buffer.from(position.bytes).toString("base64");
 const rows = (outcome: ReturnType<Position["score"]>) => Object.values(outcome);
 
 /** Return what a call does; null if it is refused. */
@@ -39,39 +44,55 @@ function unlessRefused<T>(call: () => T): T | null {
   }
 }
 
-test("every position is played on as by the native engine", () => {
+/** Return the position that the moves of a case lead to from its deal. */
+function dealt({ deal, deal_seed, moves }: Case): Position {
+  const [players, expert, sum] = deal as NonNullable<typeof deal>;
+  const seed = BigInt(deal_seed as string);
+  const position = Position.deal({ players, expert: expert === 1, sum: sum === 1, seed });
+  for (const move of moves as number[]) position.apply(move);
+  return position;
+}
+
+test("every position is reached and played on as by the native engine", () => {
   const lines = readFileSync(process.env.HAPPYCITY_ENGINE_CASES ?? new URL("engine.jsonl", FIRST), "utf8");
   let cases = 0;
   for (const line of lines.trimEnd().split("\n")) {
     const expected: Case = JSON.parse(line);
-    const position = Position.fromBytes(Buffer.from(expected.position, "hex"));
+    const [fast, seed] = [expected.fast, BigInt(expected.seed)];
+    const position = Position.fromBytes(Buffer.from(expected.position, "base64"));
     const { legalMoves, awaited, outcome } = position;
     const [first = 0] = legalMoves;
     const next = position.copy();
     const played = unlessRefused(() => (awaited[0] === undefined ? next.apply(first) : next.reveal(awaited[0])));
-    const view = expected.view === null ? null : Buffer.from(expected.view, "hex");
+    const view = expected.view === null ? null : Buffer.from(expected.view, "base64");
     const [unknown, known] = [undefined, expected.discarded ?? undefined].map(
       (cards) => view && new Worlds(view, cards),
     );
     const actual: Case = {
-      position: hex(position),
+      position: base64(position),
+      seed: expected.seed,
+      fast,
       legal_moves: legalMoves,
       outcome: outcome === undefined ? null : rows(outcome),
       score: rows(position.score()),
-      quick_move: unlessRefused(() => position.quickMove(5)),
-      playouts: unlessRefused(() => position.playouts(legalMoves, 5)),
-      random_playout: unlessRefused(() => rows(position.randomPlayout(7n))),
-      next_turn: unlessRefused(() => hex(position.nextTurn(first))),
+      quick_move: unlessRefused(() => position.quickMove(fast)),
+      playouts: unlessRefused(() => position.playouts(legalMoves, fast)),
+      random_playout: unlessRefused(() => rows(position.randomPlayout(seed))),
+      next_turn: unlessRefused(() => base64(position.nextTurn(first))),
       awaited,
-      opened: hex(position.opened()),
-      next: played === null ? null : hex(next),
+      opened: base64(position.opened()),
+      next: played === null ? null : base64(next),
       view: expected.view,
       discarded: expected.discarded,
-      fast: unknown?.fast ?? null,
-      sample: unknown ? hex(unknown.sample(7n)) : null,
-      sample_known: known ? hex(known.sample(7n)) : null,
+      fast_builders: unknown?.fast ?? null,
+      sample: unknown ? base64(unknown.sample(seed)) : null,
+      sample_known: known ? base64(known.sample(seed)) : null,
+      deal: expected.deal,
+      deal_seed: expected.deal_seed,
+      moves: expected.moves,
     };
     assert.deepEqual(actual, expected);
+    if (expected.deal !== null) assert.equal(base64(dealt(expected)), expected.position);
     cases++;
   }
   assert(cases >= 100);
@@ -89,7 +110,7 @@ test("worlds of a decision have its moves and look like its view", () => {
 
 test("what is refused says why, and changes nothing", () => {
   const position = Position.deal({ players: 4, expert: true, sum: true, seed: 2n ** 64n - 1n });
-  const before = hex(position);
+  const before = base64(position);
   for (const move of [0, 1.5, -1, 256 + (position.legalMoves[0] as number), 2 ** 32, Number.NaN]) {
     assert.throws(() => position.apply(move), RangeError);
     assert.throws(() => position.playout(move), RangeError);
@@ -99,7 +120,7 @@ test("what is refused says why, and changes nothing", () => {
   assert.throws(() => Position.fromBytes(new Uint8Array(9999)), /not the bytes of a position/);
   assert.throws(() => Position.deal({ players: 6, seed: 1n }), RangeError);
   assert.throws(() => new Worlds(new Uint8Array(5000)), RangeError);
-  assert.equal(hex(position), before);
+  assert.equal(base64(position), before);
 });
 
 test("the searcher chooses a move, the same one for the same seed", async () => {
