@@ -1,4 +1,4 @@
-"""The commands `happycity serve`, `worker`, `token` and `backup`."""
+"""The commands `happycity serve`, `worker`, `gateway`, `token` and `backup`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from happycity_runtime.commands import AsJson, Commands, duration, remark, valid
 from happycity_runtime.environment import SERVER_VARIABLE
 from happycity_runtime.settings import CommandSettings, flags_of, load, setting
 from happycity_runtime.tokens import Role, Token, add_tokens, new_token, read_tokens_file
-from happycity_runtime.transport import Access
+from happycity_runtime.transport import DEFAULT_ADDRESS, Access
 from happycity_server.__main__ import start
 from happycity_server.access.token_file import revoke_token
 from happycity_server.config import DEFAULT_STORE, DEFAULT_TOKENS, LogFormat, ServerSettings, load_settings
@@ -52,38 +52,78 @@ def serve(
     start(settings)
 
 
-class WorkerOptions(CommandSettings):
-    """How a worker joins a server."""
+class JoinOptions(CommandSettings):
+    """How a worker or gateway joins a server."""
 
     join: str = setting("", env="HAPPYCITY_SERVER", metavar="ADDRESS")
     """Address of the server: grpc://HOST:PORT, or grpcs://HOST:PORT for TLS."""
     token: str = setting("", env="HAPPYCITY_TOKEN", secret=True)
-    """Token of the role worker."""
+    """Token of the role that is named like the command."""
     name: str = setting("", absent="the name of this machine")
-    """What the server's log calls the worker."""
+    """What the server's log calls this process."""
     stop_with_stdin: bool = False
     """Also stop when the standard input ends, as when a parent process dies."""
     log: LogFormat = LogFormat.AUTO
     """Format of the log."""
 
+    def begin(self) -> str:
+        """Set up the log; return the name. ConfigError without a server."""
+        if not self.join:
+            raise ConfigError("--join: give the address of a server, or set HAPPYCITY_SERVER")
+        name = self.name or platform.node()
+        configure(self.log, worker=name)
+        return name
 
-@flags_of(WorkerOptions)
+
+@flags_of(JoinOptions)
 def worker(**flags: object) -> None:
     """Join a server and play games for it.
 
     The bots of its house or of its run are started beside this process, so join only servers that you trust.
     SIGINT or SIGTERM ends it.
     """
-    options = load(WorkerOptions, flags)
-    if not options.join:
-        raise ConfigError("--join: give the address of a server, or set HAPPYCITY_SERVER")
-    name = options.name or platform.node()
-    configure(options.log, worker=name)
+    options = load(JoinOptions, flags)
+    name = options.begin()
     # Imported here, or every other command would wait for it.
     from happycity_server.workers.worker import work
 
     access = Access.from_env(options.token)
     work(options.join, access, name=name, stop_with_stdin=options.stop_with_stdin)
+
+
+class GatewayOptions(JoinOptions):
+    """How a gateway joins a server, and listens to bots as a server does."""
+
+    listen: str = DEFAULT_ADDRESS
+    """Address to listen on for bots, host:port or unix:path; port 0 takes a free one and prints it."""
+    tls_cert: Path | None = None
+    """The gateway's certificate, PEM."""
+    tls_key: Path | None = None
+    """The key of the certificate, PEM."""
+    client_ca: Path | None = None
+    """CA certificates, PEM, of which one must have signed a bot's certificate."""
+    trusted_proxy: str = ""
+    """Networks of reverse proxies before the gateway, CIDR, separated by commas."""
+    insecure: bool = False
+    """Listen to other machines without TLS, or for a server without tokens."""
+
+
+@flags_of(GatewayOptions)
+def gateway(**flags: object) -> None:
+    """Join a server, and let bots connect here in its place.
+
+    One connection carries what they and the server say, which costs the server a fraction. SIGINT or SIGTERM
+    ends the gateway; its bots connect again, perhaps to another one, and go on with their games.
+    """
+    options = load(GatewayOptions, flags)
+    name = options.begin()
+    own = options.model_dump(exclude={*JoinOptions.model_fields})
+    listen = load(ServerSettings, own)
+    # As for a worker.
+    from happycity_server.workers.gateway import carry
+
+    access = Access.from_env(options.token)
+    carry(options.join, access, listen, name=name, stop_with_stdin=options.stop_with_stdin)
 
 
 token = Commands("Create, list and revoke the tokens of a server.")

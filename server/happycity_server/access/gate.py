@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter, defaultdict
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -34,7 +34,12 @@ MAX_WAITING = 256
 FILE_CALLS = 10
 """What a call counts more that changes the file of the tokens, or tries an invitation, in calls."""
 
-_GUESTS = frozenset(Role) - {Role.WORKER}
+GATEWAY_HEADER = "happycity-gateway"
+"""What a gateway shows its token in, where it passes on the call of another caller."""
+FORWARDED_HEADER = "x-forwarded-for"
+"""What it names that caller's address in."""
+
+_GUESTS = frozenset(Role) - {Role.WORKER, Role.GATEWAY}
 """The roles of callers from other machines, where every caller may do everything."""
 _log = structlog.get_logger()
 
@@ -73,7 +78,8 @@ class Authenticator:
             if clear and compare_digest(clear.encode(), secret.encode()):
                 return caller
         if self.is_open:
-            # The server believes the results of a worker, so one on another machine needs a token.
+            # The server believes the results of a worker, and the addresses that a gateway names, so one on
+            # another machine needs a token.
             return Principal(network_of(address), frozenset(Role) if is_of_this_machine(address) else _GUESTS)
         if clear and (person := self.person_by_secret(clear)):
             return Principal(f"person {person}", self.public | {Role.BOT}, person=person)
@@ -187,6 +193,17 @@ class Gate:
             if not self._waiting[network]:
                 del self._waiting[network], self._turns[network]
 
+    def address(self, peer: str, headers: Collection[tuple[str, str]]) -> str:
+        """Return the address of the client whose call has come from an address with some headers."""
+        shown = dict(headers)
+        if GATEWAY_HEADER not in shown or FORWARDED_HEADER not in shown:
+            return self.proxies.client(peer, headers)
+        try:
+            gateway = self.authenticator.identify(shown[GATEWAY_HEADER] or None, peer)
+        except ApiError:
+            return peer
+        return shown[FORWARDED_HEADER] if Role.GATEWAY in gateway.roles else peer
+
     async def connect(self, address: str) -> None:
         """Wait until an encrypted connection with an address may begin, which counts as a call."""
         self.rates.take(network_of(address))
@@ -211,6 +228,13 @@ class Gate:
         # On an open server, thousands of streams may well come from one machine at once.
         self.rates.take(caller.caller, OPEN_STREAM_CALLS if is_stream and self.authenticator.is_open else 1)
         return caller
+
+    def note_refused(self, error: ApiError, method: str, address: str) -> None:
+        """Count a call that was refused, and log it."""
+        reason = error.reason.name
+        self.refused[reason] += 1
+        if error.reason is not Reason.RATE_LIMITED:  # a caller that calls too often would fill the log too
+            _log.info("call_refused", method=method, reason=reason, peer=address, text=str(error))
 
     def charge(self, caller: Principal, calls: float) -> None:
         """Count something that costs a caller as much as some calls."""

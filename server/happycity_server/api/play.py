@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
 
 import grpc
 import structlog
@@ -49,9 +50,20 @@ class PlayService:
         add_handlers(server, "happycity.v1.PlayService", {"Play": method})
 
     async def _play(self, _requests: object, context: _Context) -> None:
+        await self.serve(partial(_read, context), partial(self._exchange, context))
+
+    async def serve(
+        self,
+        read: Callable[[], Awaitable[play.PlayRequest | None]],
+        exchange: Callable[[Session, Outbox], Awaitable[None]],
+    ) -> None:
+        """Let the bot that calls play, until its stream ends; `read` returns the first message.
+
+        `exchange` reads and writes until one side ends the stream. ApiError if the server does.
+        """
         caller = principal()
         try:
-            hello = await self._read_hello(caller, context)
+            hello = await self._read_hello(caller, read)
             session, outbox = self.lobby.enter(hello)
         except ApiError as error:
             who = caller.caller
@@ -60,18 +72,20 @@ class PlayService:
         except grpc.RpcError:  # the bot is gone
             return
         try:
-            await self._exchange(session, outbox, context)
+            await exchange(session, outbox)
         except ApiError as error:
             _log.info("stream_ended", bot=session.name, reason=error.reason.name)
             raise
         finally:
             self.lobby.leave(session, outbox)
 
-    async def _read_hello(self, caller: Principal, context: _Context) -> play.Hello:
+    async def _read_hello(
+        self, caller: Principal, read: Callable[[], Awaitable[play.PlayRequest | None]]
+    ) -> play.Hello:
         """Read the hello and check it; refuse the stream if there is none in time, or it is wrong."""
         try:
             # A read that times out ends its stream, which is what should happen here.
-            request = await asyncio.wait_for(_read(context), self.hello_seconds)
+            request = await asyncio.wait_for(read(), self.hello_seconds)
         except TimeoutError:
             text = f"no hello within {self.hello_seconds:g} s"
             raise ApiError(Reason.HELLO_EXPECTED, text) from None
@@ -94,7 +108,7 @@ class PlayService:
             raise ApiError(Reason.WRONG_NAME, f"{hello.name}: {text}", name=hello.name)
         return hello
 
-    async def _exchange(self, session: Session, outbox: Outbox, context: _Context) -> None:
+    async def _exchange(self, context: _Context, session: Session, outbox: Outbox) -> None:
         """Read and write until one side ends the stream; the server does so by an ApiError."""
         # If the first write were cancelled while it sends these too, gRPC could not send a status any more.
         await context.send_initial_metadata(())
@@ -127,12 +141,17 @@ class PlayService:
                 raise grpc.RpcError from None
 
 
+def not_a_request() -> ApiError:
+    """Return the refusal of a message that can't be read."""
+    return ApiError(Reason.INVALID_FIELD, "the message is not a PlayRequest")
+
+
 async def _read(context: _Context) -> play.PlayRequest | None:
     """Return the bot's next message, or None at the end of its side of the stream."""
     try:
         request = await context.read()
     except DecodeError:
-        raise ApiError(Reason.INVALID_FIELD, "the message is not a PlayRequest") from None
+        raise not_a_request() from None
     except asyncio.InvalidStateError:  # as in writing
         raise grpc.RpcError from None
     return request if isinstance(request, play.PlayRequest) else None

@@ -211,15 +211,8 @@ class Worker:
                 await self._changed.wait()
 
     async def _watch(self) -> None:
-        """Return when the worker gives no sign of life.
-
-        Messages are counted, not timed: where this process itself was stuck, one late check is one check.
-        """
-        heard, silent = self._heard, 0
-        while silent < SILENT_CHECKS:
-            await asyncio.sleep(CHECK_SECONDS)
-            silent = silent + 1 if self._heard == heard else 0
-            heard = self._heard
+        """Return when the worker gives no sign of life."""
+        await until_silent(lambda: self._heard)
         _log.error("worker_silent", worker=self.name, seconds=SILENT_CHECKS * CHECK_SECONDS)
         self._service.events.worker_silent(self.name)
 
@@ -269,6 +262,29 @@ class Worker:
         self._service.note_lost(self, 0 if self._closing else len(unfinished))
 
 
+async def until_silent(heard: Callable[[], int]) -> None:
+    """Return after `SILENT_CHECKS` checks in a row between which `heard` counted no message.
+
+    Messages are counted, not timed: where this process itself was stuck, one late check is one check.
+    """
+    last, silent = heard(), 0
+    while silent < SILENT_CHECKS:
+        await asyncio.sleep(CHECK_SECONDS)
+        silent = silent + 1 if heard() == last else 0
+        last = heard()
+
+
+def check_version(joining: str, kind: str) -> None:
+    """Require that a worker or gateway is of the server's version; else ApiError."""
+    if joining != VERSION:
+        shown = one_line(joining)[:40] or "none"
+        text = (
+            f"the {kind} is of version {shown}, the server of version {VERSION}; "
+            f"install happycity {VERSION} for the {kind} too"
+        )
+        raise invalid("hello.version", text)
+
+
 def _end_as(match: OpenMatch, finished: pb.FinishedMatch) -> None:
     """End a match as a worker has finished it."""
     match.results, match.packed_record = result_of(finished.result), finished.record
@@ -311,13 +327,7 @@ class WorkerService(WorkerServiceServicer):
         """Let a worker join, and have it play until its stream ends."""
         first = await context.read()
         hello = first.hello if isinstance(first, pb.WorkRequest) else pb.Hello()
-        if hello.version != VERSION:
-            shown = one_line(hello.version)[:40] or "none"
-            text = (
-                f"the worker is of version {shown}, the server of version {VERSION}; "
-                f"install happycity {VERSION} for the worker too"
-            )
-            raise invalid("hello.version", text)
+        check_version(hello.version, "worker")
         name = one_line(hello.name)[:80]
         if problem := self._faulty.get(name):
             text = f"{name} has reported what can't be true: {problem}; when it is repaired, give it another "
