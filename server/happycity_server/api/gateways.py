@@ -18,7 +18,7 @@ from happycity_runtime.event_loop import end_tasks, first_of, spawn
 from happycity_server.access.gate import Gate
 from happycity_server.access.interceptor import api_error_of, status_of
 from happycity_server.api.play import PlayService, not_a_request
-from happycity_server.errors import ApiError, invalid
+from happycity_server.errors import invalid
 from happycity_server.places.protocol import check_version, until_silent
 from happycity_server.play.outbox import HOP_SECONDS, Outbox
 from happycity_server.play.session import Session
@@ -54,7 +54,7 @@ class GatewayService(GatewayServiceServicer):
         first = await context.read()
         hello = first.hello if isinstance(first, pb.CarryRequest) else pb.Hello()
         check_version(hello.version, "gateway")
-        gateway, name = _Gateway(self), one_line(hello.name)[:80]
+        gateway, name = JoinedGateway(self), one_line(hello.name)[:80]
         _log.info("gateway_joined", gateway=name)
         try:
             await context.write(pb.CarryResponse(conditions=self._conditions, now_us=self.now_us()))
@@ -64,18 +64,18 @@ class GatewayService(GatewayServiceServicer):
             await end_tasks(*gateway.playing)
 
 
-class _Gateway:
+class JoinedGateway:
     """The stream of one gateway, over which its bots play."""
 
     def __init__(self, service: GatewayService) -> None:
         self.service = service
-        self.streams: dict[int, _BotStream] = {}
+        self.streams: dict[int, CarriedStream] = {}
         """The streams of its bots, by number."""
         self.playing: set[asyncio.Task[None]] = set()
         """A task for each of them, which lets its bot in and out."""
         self.heard = 0
         """How many messages have come."""
-        self._ready: dict[int, _BotStream] = {}  # with something to send
+        self._ready: dict[int, CarriedStream] = {}  # with something to send
         self._ended: list[pb.Ended] = []
         self._changed = asyncio.Event()
 
@@ -91,7 +91,7 @@ class _Gateway:
         for opened in request.opened:
             if opened.stream in streams:
                 raise invalid("opened.stream", f"{opened.stream} is open already")
-            streams[opened.stream] = stream = _BotStream(opened.stream, self)
+            streams[opened.stream] = stream = CarriedStream(opened.stream, self)
             spawn(self._let_play(stream, opened), self.playing)
         for number in request.written:
             if (written := streams.get(number)) is not None and written.outbox is not None:
@@ -105,7 +105,7 @@ class _Gateway:
             if (closed := streams.get(number)) is not None:
                 closed.end(None)
 
-    async def _let_play(self, stream: _BotStream, opened: pb.Opened) -> None:
+    async def _let_play(self, stream: CarriedStream, opened: pb.Opened) -> None:
         """Let a bot play as one that has called the server itself, until its stream ends."""
         gate, error, shown = self.service.gate, None, opened.token if opened.HasField("token") else None
         try:
@@ -128,7 +128,7 @@ class _Gateway:
             self._ready.pop(stream.number, None)
             self._changed.set()
 
-    def note_ready(self, stream: _BotStream) -> None:
+    def note_ready(self, stream: CarriedStream) -> None:
         """Send soon what waits for a bot."""
         self._ready[stream.number] = stream
         self._changed.set()
@@ -155,17 +155,17 @@ class _Gateway:
         return response
 
 
-class _BotStream:
+class CarriedStream:
     """A bot's stream that ends at a gateway."""
 
-    def __init__(self, number: int, gateway: _Gateway) -> None:
+    def __init__(self, number: int, gateway: JoinedGateway) -> None:
         self.number = number
         self.outbox: Outbox | None = None
         self._gateway = gateway
         self._session: Session | None = None
         loop = asyncio.get_running_loop()
         self._first: asyncio.Future[play.PlayRequest | None] = loop.create_future()
-        self._over: asyncio.Future[ApiError | None] = loop.create_future()
+        self._over: asyncio.Future[Exception | None] = loop.create_future()
 
     def receive(self, message: bytes, read_at: float) -> None:
         """Take a message that was read at a moment of the lobby's clock."""
@@ -179,10 +179,10 @@ class _BotStream:
                 self._first.set_result(request)
         except DecodeError:
             self.end(not_a_request())
-        except ApiError as error:
+        except Exception as error:  # noqa: BLE001 - the boundary of one bot; `serve` lets it out
             self.end(error)
 
-    def end(self, error: ApiError | None) -> None:
+    def end(self, error: Exception | None) -> None:
         """End the stream at once."""
         if not self._over.done():
             self._over.set_result(error)

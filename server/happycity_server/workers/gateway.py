@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
 from itertools import count
@@ -54,12 +55,21 @@ def carry(server: str, access: Access, own: ServerSettings, *, name: str, stop_w
     can't, or must not.
     """
     listen = own.model_dump(include=own.model_fields_set)
-    join = partial(_join, access, listen, name)
-    stay_joined(server, access, join, stop_with_stdin=stop_with_stdin)
+    stay_joined(server, access, partial(join, access, listen, name), stop_with_stdin=stop_with_stdin)
 
 
-async def _join(access: Access, listen: dict[str, Any], name: str, channel: grpc.aio.Channel) -> None:
-    """Join a server, and listen to bots until the stream ends; a port that was free is kept in `listen`."""
+async def join(
+    access: Access,
+    listen: dict[str, Any],
+    name: str,
+    channel: grpc.aio.Channel,
+    *,
+    say: Callable[[Mapping[str, object]], None] = print_line,
+) -> None:
+    """Join a server, and listen to bots until the stream ends; a port that was free is kept in `listen`.
+
+    `say` gets the line with the address.
+    """
     call: _Call = GatewayServiceStub(channel).Carry(metadata=access.metadata)
     try:
         await call.write(pb.CarryRequest(hello=pb.Hello(name=name, version=VERSION)))
@@ -72,6 +82,7 @@ async def _join(access: Access, listen: dict[str, Any], name: str, channel: grpc
             gateway.clock.note(first.now_us)
             check_exposure(gateway.settings, has_tokens=first.conditions.has_tokens)
             listen["listen"] = await gateway.start()
+            say({"listening": listen["listen"]})
             await gateway.serve(call)
     finally:
         call.cancel()
@@ -106,7 +117,7 @@ class ServerClock:
             await asyncio.sleep(SWEEP_SECONDS)
 
 
-class _BotStream:
+class _StreamOfBot:
     """The stream of a bot."""
 
     def __init__(self) -> None:
@@ -134,7 +145,7 @@ class Gateway:
         self._certificate = certificate_of(settings)
         self._server = grpc.aio.server(options=server_options(settings))
         self._next_stream = count(1).__next__
-        self._streams: dict[int, _BotStream] = {}  # by number
+        self._streams: dict[int, _StreamOfBot] = {}  # by number
         self._request = pb.CarryRequest()  # the next one
         self._request_bytes = 0
         self._changed = asyncio.Event()  # there is something to send
@@ -148,7 +159,6 @@ class Gateway:
             )
         address = bind(self._server, self.settings.listen, self._certificate)
         await self._server.start()
-        print_line({"listening": address})
         return address
 
     def _handler(self, path: str) -> grpc.RpcMethodHandler[bytes, bytes]:
@@ -205,7 +215,7 @@ class Gateway:
         token = bearer(shown)
         token = token if token is None else token[:TOKEN_CHARACTERS]
         await self._room(len(token or "") + len(address))
-        number, stream = self._next_stream(), _BotStream()
+        number, stream = self._next_stream(), _StreamOfBot()
         self._request.opened.add(stream=number, token=token, address=address)
         self._streams[number] = stream
         try:
@@ -217,10 +227,9 @@ class Gateway:
                 await abort(context, _CODES[ended.code], ended.text, ended.details)
         finally:
             del self._streams[number]
-            self._request.closed.append(number)
-            self._changed.set()
+            self._close(number)
 
-    async def _read_bot(self, number: int, stream: _BotStream, context: _Context) -> None:
+    async def _read_bot(self, number: int, stream: _StreamOfBot, context: _Context) -> None:
         """Pass on what a bot says. Bots take turns: one message of each goes into a request."""
         while isinstance(message := await context.read(), bytes):
             read_at = self.clock.now_us()
@@ -228,8 +237,15 @@ class Gateway:
             self._request.messages.add(stream=number, request=message, read_at_us=read_at)
             await self._sent.wait()
             await stream.written.wait()
+        self._close(number)
+        await asyncio.wait((stream.ended,))
 
-    async def _write_bot(self, number: int, stream: _BotStream, context: _Context) -> None:
+    def _close(self, number: int) -> None:
+        """Let the server know that a bot has ended its side, or is lost."""
+        self._request.closed.append(number)
+        self._changed.set()
+
+    async def _write_bot(self, number: int, stream: _StreamOfBot, context: _Context) -> None:
         """Write what a bot is to get."""
         while True:
             await context.write(await stream.batch.get())
