@@ -39,7 +39,6 @@ from happycity_server.access.requests import Requests
 from happycity_server.access.roles import CONTRACT, Principal, visitors_roles
 from happycity_server.access.token_file import TokenFile
 from happycity_server.api.access import AccessService
-from happycity_server.api.gateways import GatewayService
 from happycity_server.api.handlers import add_service
 from happycity_server.api.health import HealthService
 from happycity_server.api.ladder import LadderService
@@ -75,6 +74,7 @@ from happycity_server.process.programs import (
     worker_programs,
 )
 from happycity_server.tournaments.registry import Tournaments
+from happycity_server.workers.gateway import GatewayService
 from happycity_tournament.lineup import Lineup
 from happycity_tournament.storage.async_store import AsyncStore
 from happycity_tournament.storage.errors import StoreError

@@ -7,8 +7,10 @@ import os
 import platform
 
 # ruff: noqa: PLC0415 - the help of a command must not wait for what only the command needs
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -21,7 +23,7 @@ from happycity_runtime.commands import AsJson, Commands, duration, remark, valid
 from happycity_runtime.environment import SERVER_VARIABLE
 from happycity_runtime.settings import CommandSettings, flags_of, load, setting
 from happycity_runtime.tokens import Role, Token, add_tokens, new_token, read_tokens_file
-from happycity_runtime.transport import DEFAULT_ADDRESS, Access
+from happycity_runtime.transport import Access
 from happycity_server.__main__ import start
 from happycity_server.access.token_file import revoke_token
 from happycity_server.config import DEFAULT_STORE, DEFAULT_TOKENS, LogFormat, ServerSettings, load_settings
@@ -66,13 +68,15 @@ class JoinOptions(CommandSettings):
     log: LogFormat = LogFormat.AUTO
     """Format of the log."""
 
-    def begin(self) -> str:
-        """Set up the log; return the name. ConfigError without a server."""
+    def stay_joined(self, join: Callable[..., Awaitable[None]]) -> None:
+        """Join again and again; `join` gets access, name and channel. ConfigError without a server."""
+        from happycity_server.workers.joining import stay_joined
+
         if not self.join:
             raise ConfigError("--join: give the address of a server, or set HAPPYCITY_SERVER")
-        name = self.name or platform.node()
+        name, access = self.name or platform.node(), Access.from_env(self.token)
         configure(self.log, worker=name)
-        return name
+        stay_joined(self.join, access, partial(join, access, name), stop_with_stdin=self.stop_with_stdin)
 
 
 @flags_of(JoinOptions)
@@ -83,32 +87,20 @@ def worker(**flags: object) -> None:
     SIGINT or SIGTERM ends it.
     """
     options = load(JoinOptions, flags)
-    name = options.begin()
     # Imported here, or every other command would wait for it.
-    from happycity_server.workers.worker import work
+    from happycity_server.workers.worker import join
 
-    access = Access.from_env(options.token)
-    work(options.join, access, name=name, stop_with_stdin=options.stop_with_stdin)
+    options.stay_joined(join)
 
 
-class GatewayOptions(JoinOptions):
+_LISTENING = {"listen", "tls_cert", "tls_key", "client_ca", "trusted_proxy", "insecure"}
+
+
+class GatewayOptions(JoinOptions, ServerSettings):
     """How a gateway joins a server, and listens to bots as a server does."""
 
-    listen: str = DEFAULT_ADDRESS
-    """Address to listen on for bots, host:port or unix:path; port 0 takes a free one and prints it."""
-    tls_cert: Path | None = None
-    """The gateway's certificate, PEM."""
-    tls_key: Path | None = None
-    """The key of the certificate, PEM."""
-    client_ca: Path | None = None
-    """CA certificates, PEM, of which one must have signed a bot's certificate."""
-    trusted_proxy: str = ""
-    """Networks of reverse proxies before the gateway, CIDR, separated by commas."""
-    insecure: bool = False
-    """Listen to other machines without TLS, or for a server without tokens."""
 
-
-@flags_of(GatewayOptions)
+@flags_of(GatewayOptions, without=ServerSettings.model_fields.keys() - JoinOptions.model_fields - _LISTENING)
 def gateway(**flags: object) -> None:
     """Join a server, and let bots connect here in its place.
 
@@ -116,14 +108,10 @@ def gateway(**flags: object) -> None:
     ends the gateway; its bots connect again, perhaps to another one, and go on with their games.
     """
     options = load(GatewayOptions, flags)
-    name = options.begin()
-    own = options.model_dump(exclude={*JoinOptions.model_fields})
-    listen = load(ServerSettings, own)
     # As for a worker.
-    from happycity_server.workers.gateway import carry
+    from happycity_server.workers.gateway import join
 
-    access = Access.from_env(options.token)
-    carry(options.join, access, listen, name=name, stop_with_stdin=options.stop_with_stdin)
+    options.stay_joined(partial(join, options.model_dump(include=_LISTENING & options.model_fields_set)))
 
 
 token = Commands("Create, list and revoke the tokens of a server.")

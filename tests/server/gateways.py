@@ -17,6 +17,6 @@ async def gateway(server: str, token: str = "", **listen: Any) -> AsyncIterator[
     own = {"listen": "127.0.0.1:0", **listen}
     async with (
         access.channel(server) as channel,
-        running(join(access, own, "gate", channel, say=listening.put_nowait)),
+        running(join(own, access, "gate", channel, say=listening.put_nowait)),
     ):
         yield f"{(await listening.get())['listening']}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Callable, Collection, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import chain
@@ -14,7 +14,7 @@ from typing import Any
 
 import structlog
 
-from happycity_runtime.addresses import TrustedProxies, is_of_this_machine, network_of
+from happycity_runtime.addresses import FORWARDED_FOR, TrustedProxies, is_of_this_machine, network_of
 from happycity_runtime.event_loop import spawn
 from happycity_runtime.fair_share import FairShare
 from happycity_runtime.rates import TokenBuckets
@@ -36,8 +36,6 @@ FILE_CALLS = 10
 
 GATEWAY_HEADER = "happycity-gateway"
 """What a gateway shows its token in, where it passes on the call of another caller."""
-FORWARDED_HEADER = "x-forwarded-for"
-"""What it names that caller's address in."""
 
 _GUESTS = frozenset(Role) - {Role.WORKER, Role.GATEWAY}
 """The roles of callers from other machines, where every caller may do everything."""
@@ -196,13 +194,11 @@ class Gate:
     def address(self, peer: str, headers: Collection[tuple[str, str]]) -> str:
         """Return the address of the client whose call has come from an address with some headers."""
         shown = dict(headers)
-        if GATEWAY_HEADER not in shown or FORWARDED_HEADER not in shown:
-            return self.proxies.client(peer, headers)
-        try:
-            gateway = self.authenticator.identify(shown[GATEWAY_HEADER] or None, peer)
-        except ApiError:
-            return peer
-        return shown[FORWARDED_HEADER] if Role.GATEWAY in gateway.roles else peer
+        if (token := shown.get(GATEWAY_HEADER)) is not None:
+            with suppress(ApiError):
+                if Role.GATEWAY in self.authenticator.identify(token or None, peer).roles:
+                    return shown.get(FORWARDED_FOR, peer)
+        return self.proxies.client(peer, headers)
 
     async def connect(self, address: str) -> None:
         """Wait until an encrypted connection with an address may begin, which counts as a call."""
@@ -229,11 +225,11 @@ class Gate:
         self.rates.take(caller.caller, OPEN_STREAM_CALLS if is_stream and self.authenticator.is_open else 1)
         return caller
 
-    def note_refused(self, error: ApiError, method: str, address: str) -> None:
-        """Count a call that was refused, and log it."""
-        reason = error.reason.name
+    def note_refused(self, error: ApiError | None, method: str, address: str) -> None:
+        """Count a call that was refused, or failed by the server's fault, and log the former."""
+        reason = "INTERNAL" if error is None else error.reason.name
         self.refused[reason] += 1
-        if error.reason is not Reason.RATE_LIMITED:  # a caller that calls too often would fill the log too
+        if error is not None and error.reason is not Reason.RATE_LIMITED:  # which would fill the log
             _log.info("call_refused", method=method, reason=reason, peer=address, text=str(error))
 
     def charge(self, caller: Principal, calls: float) -> None:

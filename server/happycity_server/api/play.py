@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import grpc
 import structlog
@@ -30,12 +31,12 @@ from happycity_server.play.session import Session
 from happycity_tournament.visibility import sees_people
 
 _log = structlog.get_logger()
-_Context = grpc.aio.ServicerContext[play.PlayRequest, bytes]
+_Context = grpc.aio.ServicerContext[bytes, bytes]
 
 
 @dataclass(eq=False, repr=False)
 class PlayService:
-    """Binds streams to sessions. Responses are encoded already, so the handler passes bytes on."""
+    """Binds streams to sessions. Messages are bytes for gRPC: responses are encoded already."""
 
     lobby: Lobby
     hello_seconds: float
@@ -44,9 +45,7 @@ class PlayService:
 
     def add_to(self, server: grpc.aio.Server) -> None:
         """Have a gRPC server serve it."""
-        method = grpc.stream_stream_rpc_method_handler(
-            self._play, request_deserializer=play.PlayRequest.FromString, response_serializer=bytes
-        )
+        method: Any = grpc.stream_stream_rpc_method_handler(self._play)
         add_handlers(server, "happycity.v1.PlayService", {"Play": method})
 
     async def _play(self, _requests: object, context: _Context) -> None:
@@ -57,9 +56,9 @@ class PlayService:
         read: Callable[[], Awaitable[play.PlayRequest | None]],
         exchange: Callable[[Session, Outbox], Awaitable[None]],
     ) -> None:
-        """Let the bot that calls play, until its stream ends; `read` returns the first message.
+        """Let the bot that calls play: `read` its first message, and `exchange` all others until an end.
 
-        `exchange` reads and writes until one side ends the stream. ApiError if the server does.
+        ApiError if the server ends the stream.
         """
         caller = principal()
         try:
@@ -141,20 +140,21 @@ class PlayService:
                 raise grpc.RpcError from None
 
 
-def not_a_request() -> ApiError:
-    """Return the refusal of a message that can't be read."""
-    return ApiError(Reason.INVALID_FIELD, "the message is not a PlayRequest")
+def decoded(message: bytes) -> play.PlayRequest:
+    """Return a bot's message; ApiError if it is none."""
+    try:
+        return play.PlayRequest.FromString(message)
+    except DecodeError:
+        raise ApiError(Reason.INVALID_FIELD, "the message is not a PlayRequest") from None
 
 
 async def _read(context: _Context) -> play.PlayRequest | None:
     """Return the bot's next message, or None at the end of its side of the stream."""
     try:
-        request = await context.read()
-    except DecodeError:
-        raise not_a_request() from None
+        message = await context.read()
     except asyncio.InvalidStateError:  # as in writing
         raise grpc.RpcError from None
-    return request if isinstance(request, play.PlayRequest) else None
+    return decoded(message) if isinstance(message, bytes) else None
 
 
 class CatalogueService:

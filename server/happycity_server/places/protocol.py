@@ -211,8 +211,15 @@ class Worker:
                 await self._changed.wait()
 
     async def _watch(self) -> None:
-        """Return when the worker gives no sign of life."""
-        await until_silent(lambda: self._heard)
+        """Return when the worker gives no sign of life.
+
+        Messages are counted, not timed: where this process itself was stuck, one late check is one check.
+        """
+        heard, silent = self._heard, 0
+        while silent < SILENT_CHECKS:
+            await asyncio.sleep(CHECK_SECONDS)
+            silent = silent + 1 if self._heard == heard else 0
+            heard = self._heard
         _log.error("worker_silent", worker=self.name, seconds=SILENT_CHECKS * CHECK_SECONDS)
         self._service.events.worker_silent(self.name)
 
@@ -260,18 +267,6 @@ class Worker:
             match.void(VoidReason.SHUTDOWN if self._closing else VoidReason.SERVER_ERROR)
         self.bots.clear()
         self._service.note_lost(self, 0 if self._closing else len(unfinished))
-
-
-async def until_silent(heard: Callable[[], int]) -> None:
-    """Return after `SILENT_CHECKS` checks in a row between which `heard` counted no message.
-
-    Messages are counted, not timed: where this process itself was stuck, one late check is one check.
-    """
-    last, silent = heard(), 0
-    while silent < SILENT_CHECKS:
-        await asyncio.sleep(CHECK_SECONDS)
-        silent = silent + 1 if heard() == last else 0
-        last = heard()
 
 
 def check_version(joining: str, kind: str) -> None:

@@ -187,11 +187,6 @@ class Session:
             games_waiting=len(waiting),
         )
 
-    @property
-    def hop_seconds(self) -> float:
-        """How long an answer of the bot may be under way after it was read."""
-        return 0.0 if self.outbox is None else self.outbox.hop_seconds
-
     def attach(self, outbox: Outbox, hello: play.Hello, now: float) -> bool:
         """Continue over a new connection and end the older one; return whether the games are resumed."""
         resumed = self._is_own(hello.resume_token)

@@ -38,8 +38,7 @@ def stay_joined(
 ) -> None:
     """Join a server until SIGINT or SIGTERM, again whenever it was lost; `join` returns when its stream ends.
 
-    ConfigError if the address or a file of TLS can't be used; JoinRefusedError if the server refuses this
-    process: its token or version, for example.
+    ConfigError if the address or a file of TLS can't be used; JoinRefusedError if the server refuses.
     """
     target = Target.parse(server, setting="--join")
     access.check(target)

@@ -17,18 +17,12 @@ from happycity_server.hosting.copies import CopiedBots, ReadSubmission
 from happycity_server.places.protocol import VERSION, ServerLink, WorkCall
 from happycity_server.process.private_arena import private_arena
 from happycity_server.process.programs import bot_programs, new_secrets
-from happycity_server.workers.joining import stay_joined
 from happycity_tournament.lineup import Lineup
 
 _log = structlog.get_logger()
 
 
-def work(server: str, access: Access, *, name: str, stop_with_stdin: bool) -> None:
-    """Play for a server until SIGINT or SIGTERM; errors are those of `stay_joined`."""
-    stay_joined(server, access, partial(_join, access, name), stop_with_stdin=stop_with_stdin)
-
-
-async def _join(access: Access, name: str, channel: grpc.aio.Channel) -> None:
+async def join(access: Access, name: str, channel: grpc.aio.Channel) -> None:
     """Join a server and play for it until the stream ends."""
     call: WorkCall = WorkerServiceStub(channel).Work(metadata=access.metadata)
     try:

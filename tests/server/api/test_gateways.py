@@ -28,12 +28,12 @@ from happycity_runtime.tokens import Role
 from happycity_runtime.transport import Access
 from happycity_server.access.gate import Authenticator, Gate, RateLimits
 from happycity_server.access.token_file import revoke_token
-from happycity_server.api.gateways import GatewayService
 from happycity_server.api.play import PlayService
 from happycity_server.errors import ApiError, ListenError
 from happycity_server.places.protocol import VERSION
 from happycity_server.play.outbox import HOP_SECONDS
 from happycity_server.workers import gateway as program
+from happycity_server.workers.gateway import GatewayService
 
 GET_MATCH = "/happycity.v1.MatchService/GetMatch"
 PLAY = "/happycity.v1.PlayService/Play"
@@ -64,7 +64,8 @@ class ScriptedGateway:
     async def send(self, *requests: play.PlayRequest, read_at_us: int) -> None:
         """Send messages of the bot, and that all was written to it."""
         messages = [
-            pb.FromBot(stream=1, request=each.SerializeToString(), read_at_us=read_at_us) for each in requests
+            pb.BotMessage(stream=1, request=each.SerializeToString(), read_at_us=read_at_us)
+            for each in requests
         ]
         await self.say(written=[1], messages=messages)
 
@@ -162,7 +163,7 @@ async def test_answer_that_was_read_in_time_counts(local: LocalArena, own: Scrip
 
 async def test_gateway_names_streams_that_are_gone(own: ScriptedGateway) -> None:
     """A stream may have ended meanwhile, so that changes nothing."""
-    await own.say(written=[5], closed=[6], messages=[pb.FromBot(stream=7, request=b"\xff")])
+    await own.say(written=[5], closed=[6], messages=[pb.BotMessage(stream=7, request=b"\xff")])
     await own.greet("anna")
 
 
@@ -177,8 +178,8 @@ async def test_bots_of_a_gateway_fail_alone(own: ScriptedGateway) -> None:
     """A message that can't be read, or comes before the welcome, ends its own stream."""
     opened = [pb.Opened(stream=number, address="192.0.2.1") for number in (2, 3)]
     hello = h.hello("ben").SerializeToString()
-    garbage = [pb.FromBot(stream=2, request=b"\xff\xff")]
-    early = [pb.FromBot(stream=3, request=hello), pb.FromBot(stream=3, request=b"")]
+    garbage = [pb.BotMessage(stream=2, request=b"\xff\xff")]
+    early = [pb.BotMessage(stream=3, request=hello), pb.BotMessage(stream=3, request=b"")]
     await own.say(opened=opened, messages=[*garbage, *early])
     while len(own.ended) < 2:
         await own.read()
@@ -254,7 +255,7 @@ async def test_open_server_is_not_opened_to_others_by_a_gateway(tmp_path: Path) 
     """On an open server every caller may do everything, so its gateway listens to this machine alone."""
     async with h.serving(tmp_path) as (_, channel):
         with pytest.raises(ListenError, match="tokens"):
-            await program.join(Access(), {"listen": "0.0.0.0:0"}, "gate", channel)
+            await program.join({"listen": "0.0.0.0:0"}, Access(), "gate", channel)
 
 
 async def test_lost_gateway_costs_a_reconnect(arena: Arena) -> None:

@@ -46,7 +46,7 @@ class CarryRequest(_message.Message):
         """The streams to whose bots the last batch was written: the server sends the next one."""
 
     @_builtins.property
-    def messages(self) -> _containers.RepeatedCompositeFieldContainer[Global___FromBot]:
+    def messages(self) -> _containers.RepeatedCompositeFieldContainer[Global___BotMessage]:
         """What bots say."""
 
     @_builtins.property
@@ -59,7 +59,7 @@ class CarryRequest(_message.Message):
         hello: Global___Hello | None = ...,
         opened: _abc.Iterable[Global___Opened] | None = ...,
         written: _abc.Iterable[_builtins.int] | None = ...,
-        messages: _abc.Iterable[Global___FromBot] | None = ...,
+        messages: _abc.Iterable[Global___BotMessage] | None = ...,
         closed: _abc.Iterable[_builtins.int] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["hello", b"hello"]  # noqa: Y015
@@ -129,7 +129,7 @@ class Opened(_message.Message):
 Global___Opened: _TypeAlias = Opened  # noqa: Y015
 
 @_typing.final
-class FromBot(_message.Message):
+class BotMessage(_message.Message):
     """A message of a bot."""
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -158,7 +158,7 @@ class FromBot(_message.Message):
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
-Global___FromBot: _TypeAlias = FromBot  # noqa: Y015
+Global___BotMessage: _TypeAlias = BotMessage  # noqa: Y015
 
 @_typing.final
 class CarryResponse(_message.Message):
@@ -177,7 +177,7 @@ class CarryResponse(_message.Message):
         """How the gateway listens; in the first message only."""
 
     @_builtins.property
-    def batches(self) -> _containers.RepeatedCompositeFieldContainer[Global___ToBot]:
+    def batches(self) -> _containers.RepeatedCompositeFieldContainer[Global___Batch]:
         """What bots are to get: at most one batch for a stream until that was written."""
 
     @_builtins.property
@@ -189,7 +189,7 @@ class CarryResponse(_message.Message):
         *,
         conditions: Global___Conditions | None = ...,
         now_us: _builtins.int = ...,
-        batches: _abc.Iterable[Global___ToBot] | None = ...,
+        batches: _abc.Iterable[Global___Batch] | None = ...,
         ended: _abc.Iterable[Global___Ended] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["conditions", b"conditions"]  # noqa: Y015
@@ -227,7 +227,7 @@ class Conditions(_message.Message):
 Global___Conditions: _TypeAlias = Conditions  # noqa: Y015
 
 @_typing.final
-class ToBot(_message.Message):
+class Batch(_message.Message):
     """A message for a bot."""
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -250,7 +250,7 @@ class ToBot(_message.Message):
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
-Global___ToBot: _TypeAlias = ToBot  # noqa: Y015
+Global___Batch: _TypeAlias = Batch  # noqa: Y015
 
 @_typing.final
 class Ended(_message.Message):
