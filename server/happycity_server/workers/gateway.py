@@ -38,6 +38,9 @@ PLAY = "/happycity.v1.PlayService/Play"
 MESSAGE_BYTES = 1024 * 1024
 """From this size on, what is for a gateway's bots goes into the next message."""
 
+GATHER_SECONDS = 0.005
+"""How long both ends gather after a message, so that the next one has more bots in it."""
+
 _CODES = {code.value[0]: code for code in grpc.StatusCode}
 _log = structlog.get_logger()
 _Context: TypeAlias = grpc.aio.ServicerContext[Any, Any]
@@ -140,6 +143,7 @@ class JoinedGateway:
                         size += len(batch)
                         response.batches.add(stream=number, response=batch)
                 await context.write(response)
+            await asyncio.sleep(GATHER_SECONDS)
 
     def response(self, **parts: Any) -> pb.CarryResponse:
         """Make a message with the time by which gateways stamp."""
@@ -300,6 +304,7 @@ class Gateway:
             sent, self._sent = self._sent, asyncio.Event()
             await call.write(request)
             sent.set()
+            await asyncio.sleep(GATHER_SECONDS)
 
     async def _room(self, size: int) -> None:
         """Wait until the next request has room for a part of some bytes, which is to be added at once."""
