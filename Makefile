@@ -103,7 +103,7 @@ lint: $(READY) ## Check style, types, layers, spelling, the contract, and that t
 	$(BIN)/buf format --diff --exit-code
 	rm -rf build/stubs
 	$(MAKE) --no-print-directory proto STUBS=build/stubs
-	for package in v1 access hosting tournament ladder worker; do \
+	for package in v1 access gateway hosting tournament ladder worker; do \
 		diff -r -x __init__.py -x __pycache__ build/stubs/happycity/$$package game/happycity/$$package || exit 1; done
 
 audit: $(READY) ## Look for known vulnerabilities of all locked packages, in the databases of each language

@@ -40,6 +40,7 @@ COMMANDS = {
         "cert": "happycity_server.organiser:cert",
         "ladder": "happycity_terminal.ladder.commands:ladder",
         "worker": "happycity_server.cli:worker",
+        "gateway": "happycity_server.cli:gateway",
         "backup": "happycity_server.cli:backup",
     },
     "Other AIs": {

@@ -10,7 +10,7 @@ LOCAL = "unix"
 """The address of clients that connect by a socket in the file system."""
 _NETWORK_BITS = 64
 """Of an IPv6 address, those that a provider assigns; its customer chooses the rest."""
-_FORWARDED, _FORWARDED_FOR = "forwarded", "x-forwarded-for"
+_FORWARDED, FORWARDED_FOR = "forwarded", "x-forwarded-for"
 
 
 def address_of_peer(peer: str) -> str:
@@ -61,7 +61,7 @@ class TrustedProxies:
             return address
         lists: dict[str, list[str]] = {}
         for name, value in headers:
-            if name in (_FORWARDED, _FORWARDED_FOR):
+            if name in (_FORWARDED, FORWARDED_FOR):
                 lists.setdefault(name, []).extend(value.split(","))
         if len(lists) > 1:
             return address

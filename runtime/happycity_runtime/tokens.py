@@ -69,6 +69,8 @@ class Role(Enum):
     """Set up and stop matches and tournaments, and look at everything."""
     WORKER = "worker"
     """Play games for the server; see `happycity worker`."""
+    GATEWAY = "gateway"
+    """Carry what bots and server say, and name the bots' addresses; see `happycity gateway`."""
 
 
 class _Secret(BaseModel):

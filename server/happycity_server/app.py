@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import json
 import sys
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import (
     AbstractAsyncContextManager,
     AbstractContextManager,
@@ -26,6 +25,8 @@ from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
 from happycity.errors import ConfigError
+from happycity.gateway.v1beta1 import gateway_service_pb2
+from happycity.gateway.v1beta1.gateway_service_pb2_grpc import add_GatewayServiceServicer_to_server
 from happycity.worker.v1.worker_service_pb2 import Conditions
 from happycity.worker.v1.worker_service_pb2_grpc import add_WorkerServiceServicer_to_server
 from happycity_ladder.ladder_config import LadderConfig
@@ -61,6 +62,7 @@ from happycity_server.process.listening import (
     certificate_of,
     check_exposure,
     on_stdin_end,
+    print_line,
     raise_file_limit,
     tokens_of,
 )
@@ -72,6 +74,7 @@ from happycity_server.process.programs import (
     worker_programs,
 )
 from happycity_server.tournaments.registry import Tournaments
+from happycity_server.workers.gateway import GatewayService
 from happycity_tournament.lineup import Lineup
 from happycity_tournament.storage.async_store import AsyncStore
 from happycity_tournament.storage.errors import StoreError
@@ -133,7 +136,7 @@ async def run_server(
     another server uses it; TokenError if the tokens can't be read.
     """
     tokens = tokens_of(settings)
-    check_exposure(settings, tokens)
+    check_exposure(settings, has_tokens=tokens is not None)
     certificate = certificate_of(settings)
     clocks = clocks or Clocks()
     async with _claimed_store(settings) as store, AsyncExitStack() as stack:
@@ -293,6 +296,10 @@ class _ServerParts:
             tables=tables,
             hosting=hosting,
         )
+        conditions = gateway_service_pb2.Conditions(
+            settings=settings.for_workers(), has_tokens=tokens is not None
+        )
+        self._gateways = GatewayService(gate, self.server.play, conditions, clocks.steady)
         self._services = tuple(name for name in CONTRACT if hosting or not name.endswith(".HostingService"))
         self._health = HealthService()
         self._add_services(workers)
@@ -329,6 +336,7 @@ class _ServerParts:
         for service in filter(None, own):
             add_service(server, service)
         add_WorkerServiceServicer_to_server(workers, server)
+        add_GatewayServiceServicer_to_server(self._gateways, server)
         health_pb2_grpc.add_HealthServicer_to_server(self._health, server)
         described = (*self._services, health.SERVICE_NAME, reflection.SERVICE_NAME)
         reflection.enable_server_reflection(described, server)
@@ -479,7 +487,7 @@ def serve_until_stopped(settings: ServerSettings, *, lineup: Lineup | None = Non
 
         def tell_user(text: str, **details: object) -> None:
             if lineup is not None and not stop.is_set():
-                say({"remark": text, **details})
+                print_line({"remark": text, **details})
 
         if settings.stop_with_stdin:
             loop = asyncio.get_running_loop()
@@ -488,17 +496,13 @@ def serve_until_stopped(settings: ServerSettings, *, lineup: Lineup | None = Non
             async with run_server(settings, force=force, lineup=lineup, tell_user=tell_user) as server:
                 others = {"metrics": server.metrics, "web": server.web}
                 shown = {name: address for name, address in others.items() if address is not None}
-                say({"listening": server.address, **shown})
+                print_line({"listening": server.address, **shown})
                 server.store_lost.add_done_callback(lambda _: stop.set())
                 await stop.wait()
                 if server.store_lost.done():
                     force.set()  # no match that ends now could be stored
                     _log.error("store_lost", problem=str(server.store_lost.result()))
                     raise server.store_lost.result()
-
-    def say(line: Mapping[str, object]) -> None:
-        sys.stdout.write(json.dumps(line) + "\n")
-        sys.stdout.flush()
 
     raise_file_limit()
     sys.setswitchinterval(SWITCH_SECONDS)

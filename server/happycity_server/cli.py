@@ -1,4 +1,4 @@
-"""The commands `happycity serve`, `worker`, `token` and `backup`."""
+"""The commands `happycity serve`, `worker`, `gateway`, `token` and `backup`."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ import os
 import platform
 
 # ruff: noqa: PLC0415 - the help of a command must not wait for what only the command needs
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -52,38 +54,64 @@ def serve(
     start(settings)
 
 
-class WorkerOptions(CommandSettings):
-    """How a worker joins a server."""
+class JoinOptions(CommandSettings):
+    """How a worker or gateway joins a server."""
 
     join: str = setting("", env="HAPPYCITY_SERVER", metavar="ADDRESS")
     """Address of the server: grpc://HOST:PORT, or grpcs://HOST:PORT for TLS."""
     token: str = setting("", env="HAPPYCITY_TOKEN", secret=True)
-    """Token of the role worker."""
+    """Token of the role that is named like the command."""
     name: str = setting("", absent="the name of this machine")
-    """What the server's log calls the worker."""
+    """What the server's log calls this process."""
     stop_with_stdin: bool = False
     """Also stop when the standard input ends, as when a parent process dies."""
     log: LogFormat = LogFormat.AUTO
     """Format of the log."""
 
+    def stay_joined(self, join: Callable[..., Awaitable[None]]) -> None:
+        """Join again and again; `join` gets access, name and channel. ConfigError without a server."""
+        from happycity_server.workers.joining import stay_joined
 
-@flags_of(WorkerOptions)
+        if not self.join:
+            raise ConfigError("--join: give the address of a server, or set HAPPYCITY_SERVER")
+        name, access = self.name or platform.node(), Access.from_env(self.token)
+        configure(self.log, worker=name)
+        stay_joined(self.join, access, partial(join, access, name), stop_with_stdin=self.stop_with_stdin)
+
+
+@flags_of(JoinOptions)
 def worker(**flags: object) -> None:
     """Join a server and play games for it.
 
     The bots of its house or of its run are started beside this process, so join only servers that you trust.
     SIGINT or SIGTERM ends it.
     """
-    options = load(WorkerOptions, flags)
-    if not options.join:
-        raise ConfigError("--join: give the address of a server, or set HAPPYCITY_SERVER")
-    name = options.name or platform.node()
-    configure(options.log, worker=name)
+    options = load(JoinOptions, flags)
     # Imported here, or every other command would wait for it.
-    from happycity_server.workers.worker import work
+    from happycity_server.workers.worker import join
 
-    access = Access.from_env(options.token)
-    work(options.join, access, name=name, stop_with_stdin=options.stop_with_stdin)
+    options.stay_joined(join)
+
+
+_LISTENING = {"listen", "tls_cert", "tls_key", "client_ca", "trusted_proxy", "insecure"}
+
+
+class GatewayOptions(JoinOptions, ServerSettings):
+    """How a gateway joins a server, and listens to bots as a server does."""
+
+
+@flags_of(GatewayOptions, without=ServerSettings.model_fields.keys() - JoinOptions.model_fields - _LISTENING)
+def gateway(**flags: object) -> None:
+    """Join a server, and let bots connect here in its place.
+
+    One connection carries what they and the server say, which costs the server a fraction. SIGINT or SIGTERM
+    ends the gateway; its bots connect again, perhaps to another one, and go on with their games.
+    """
+    options = load(GatewayOptions, flags)
+    # As for a worker.
+    from happycity_server.workers.gateway import join
+
+    options.stay_joined(partial(join, options.model_dump(include=_LISTENING & options.model_fields_set)))
 
 
 token = Commands("Create, list and revoke the tokens of a server.")

@@ -131,7 +131,10 @@ CALLS: dict[str, Ask | str] = {
     "CreateChallenge": lambda at: CHALLENGE,
     "AcceptChallenge": lambda at: ("bot-1", {"challenge_id": at.turn + 1, "bot": "bot-1"}),
     "DeclineChallenge": lambda at: ("bot-1", {"challenge_id": at.turn + 1 + TRIES * ROUNDS, "bot": "bot-1"}),
-    "WithdrawChallenge": lambda at: ("anna", {"challenge_id": at.turn + 1 + 2 * TRIES * ROUNDS, "bot": "anna"}),
+    "WithdrawChallenge": lambda at: (
+        "anna",
+        {"challenge_id": at.turn + 1 + 2 * TRIES * ROUNDS, "bot": "anna"},
+    ),
     "ListChallenges": by("anna", bot="anna"),
     "ListFlags": by("olga"),
     "CreateAct": by("olga", kind=ladder.ACT_KIND_SUSPEND, bot="bot-2", text="because"),

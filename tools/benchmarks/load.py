@@ -1,4 +1,4 @@
-"""Load a server: `soak` and `fairness` with bots, `viewers` of a page, `pages` with visitors.
+"""Load a server: `soak`, `fairness` and `gateways` with bots, `viewers` of a page, `pages` with visitors.
 
 soak: a thousand bots, two hundred games at once. The first minute is for warming up, the second is measured.
 Exit status 1 if a game is lost or a bot charged, or if the server's memory grows. The tournaments are stopped
@@ -6,6 +6,9 @@ in the end, and games that would take longer than a stop allows are voided.
 
 fairness: how many decisions of 50 bots that play flat out are answered between an answer of a bot with one
 game at a time and its next decision.
+
+gateways: what a decision of bots with one game each costs the server, in turns: directly, by each number of
+gateways, and directly at another checkout.
 
 viewers: what viewers of a running tournament cost its server, in turns with and without them. Bots and
 viewers share the machine with it, so what counts is the server's processor time for a decision.
@@ -322,6 +325,48 @@ async def _fairness(given: argparse.Namespace, server: Loaded) -> None:
     await asyncio.gather(*playing, return_exceptions=True)
 
 
+def gateways(given: argparse.Namespace, folder: Path, stack: ExitStack) -> None:
+    """Play turns directly, by gateways, and at another checkout, and print what each was like."""
+    ways: dict[str, tuple[Path, int]] = {"directly": (ROOT, 0)}
+    ways |= {f"by {number} gateway{'s' * (number > 1)}": (ROOT, number) for number in given.gateways}
+    if given.tree is not None:
+        ways[f"directly at {given.tree.name}"] = given.tree.resolve(), 0
+    costs: dict[str, list[float]] = {name: [] for name in ways}
+    for turn in range(given.turns):
+        for name, (tree, number) in ways.items():
+            own = folder / f"{turn} {name}"
+            own.mkdir()
+            with ExitStack() as ending:
+                server = _with_bots(given, own, ending, number, tree)
+                costs[name].append(_observed(server, given.seconds, f"turn {turn + 1}, {name}"))
+    for name, each in costs.items():
+        ratios = [cost / direct for cost, direct in zip(each, costs["directly"], strict=True)]
+        print(f"{name:>24}: median {median(each):6.1f} us, {median(ratios):.2f} of that directly")
+
+
+def _with_bots(given: argparse.Namespace, folder: Path, ending: ExitStack, number: int, tree: Path) -> Loaded:
+    """Return a warm server whose bots, each with one game, come by a number of gateways, or directly."""
+    pairs = given.bots // 2
+    limits = ("--streams-per-peer", str(2 * given.bots), "--open-tournaments", str(pairs), "--grace", "0")
+    server = Loaded(folder, ending, *limits, tree=tree)
+    command = "happycity", "gateway", "--listen", "127.0.0.1:0", "--join", server.address
+    log = ending.enter_context((folder / "gateways.log").open("w"))
+    started = [start(ending, log, *command) for _ in range(number)]
+    addresses = [read_line(gateway)["listening"] for gateway in started] or [server.address]
+    names = [f"bot{index}" for index in range(2 * pairs)]
+    processes = max(PROCESSES, number)
+    crowds = [
+        server.crowd("bots", addresses[first % len(addresses)], *names[first::processes])
+        for first in range(processes)
+    ]
+    for crowd in crowds:
+        read_line(crowd)
+    for pair in range(pairs):
+        server.create(names[2 * pair : 2 * pair + 2], seats=2, concurrency=1, seed=pair)
+    time.sleep(given.seconds / 2)  # to warm up
+    return server
+
+
 def viewers(given: argparse.Namespace, folder: Path, stack: ExitStack) -> None:
     """Play turns without viewers and with them, and print what they were like."""
     server = Loaded(folder, stack, "--streams-per-peer", str(2 * given.viewers + 100))
@@ -410,6 +455,14 @@ def main() -> None:
     command.add_argument("--bots", type=int, default=50, help="bots that play flat out")
     command.add_argument("--games", type=int, default=400, help="their games at once")
     command.add_argument("--decisions", type=int, default=300, help="decisions of the bot that is observed")
+
+    command = commands.add_parser("gateways")
+    command.set_defaults(run=gateways)
+    command.add_argument("--bots", type=int, default=500, help="bots with one game each")
+    command.add_argument("--gateways", type=int, nargs="*", default=[1, 2], help="numbers of gateways")
+    command.add_argument("--tree", type=Path, help="another checkout, whose server is measured too")
+    command.add_argument("--turns", type=int, default=5)
+    command.add_argument("--seconds", type=int, default=15)
 
     command = commands.add_parser("viewers")
     command.set_defaults(run=viewers)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter, defaultdict
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import chain
@@ -14,7 +14,7 @@ from typing import Any
 
 import structlog
 
-from happycity_runtime.addresses import TrustedProxies, is_of_this_machine, network_of
+from happycity_runtime.addresses import FORWARDED_FOR, TrustedProxies, is_of_this_machine, network_of
 from happycity_runtime.event_loop import spawn
 from happycity_runtime.fair_share import FairShare
 from happycity_runtime.rates import TokenBuckets
@@ -34,7 +34,10 @@ MAX_WAITING = 256
 FILE_CALLS = 10
 """What a call counts more that changes the file of the tokens, or tries an invitation, in calls."""
 
-_GUESTS = frozenset(Role) - {Role.WORKER}
+GATEWAY_HEADER = "happycity-gateway"
+"""What a gateway shows its token in, where it passes on the call of another caller."""
+
+_GUESTS = frozenset(Role) - {Role.WORKER, Role.GATEWAY}
 """The roles of callers from other machines, where every caller may do everything."""
 _log = structlog.get_logger()
 
@@ -73,7 +76,8 @@ class Authenticator:
             if clear and compare_digest(clear.encode(), secret.encode()):
                 return caller
         if self.is_open:
-            # The server believes the results of a worker, so one on another machine needs a token.
+            # The server believes the results of a worker, and the addresses that a gateway names, so one on
+            # another machine needs a token.
             return Principal(network_of(address), frozenset(Role) if is_of_this_machine(address) else _GUESTS)
         if clear and (person := self.person_by_secret(clear)):
             return Principal(f"person {person}", self.public | {Role.BOT}, person=person)
@@ -187,6 +191,15 @@ class Gate:
             if not self._waiting[network]:
                 del self._waiting[network], self._turns[network]
 
+    def address(self, peer: str, headers: Collection[tuple[str, str]]) -> str:
+        """Return the address of the client whose call has come from an address with some headers."""
+        shown = dict(headers)
+        if (token := shown.get(GATEWAY_HEADER)) is not None:
+            with suppress(ApiError):
+                if Role.GATEWAY in self.authenticator.identify(token or None, peer).roles:
+                    return shown.get(FORWARDED_FOR, peer)
+        return self.proxies.client(peer, headers)
+
     async def connect(self, address: str) -> None:
         """Wait until an encrypted connection with an address may begin, which counts as a call."""
         self.rates.take(network_of(address))
@@ -211,6 +224,13 @@ class Gate:
         # On an open server, thousands of streams may well come from one machine at once.
         self.rates.take(caller.caller, OPEN_STREAM_CALLS if is_stream and self.authenticator.is_open else 1)
         return caller
+
+    def note_refused(self, error: ApiError | None, method: str, address: str) -> None:
+        """Count a call that was refused, or failed by the server's fault, and log the former."""
+        reason = "INTERNAL" if error is None else error.reason.name
+        self.refused[reason] += 1
+        if error is not None and error.reason is not Reason.RATE_LIMITED:  # which would fill the log
+            _log.info("call_refused", method=method, reason=reason, peer=address, text=str(error))
 
     def charge(self, caller: Principal, calls: float) -> None:
         """Count something that costs a caller as much as some calls."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import aclosing, nullcontext
 from typing import TYPE_CHECKING, Any, Never, TypeAlias
 
@@ -72,7 +72,9 @@ class AccessInterceptor(grpc.aio.ServerInterceptor):
         is_stream = handler.unary_unary is None or details.method in LONG_CALLS
         await self._gate.authenticator.refresh()
         address = self._address(details, context)
-        caller = self._gate.admit(details.method, _bearer(details), address, is_stream=is_stream)
+        caller = self._gate.admit(
+            details.method, bearer(details.invocation_metadata or ()), address, is_stream=is_stream
+        )
         async with self._gate.stream(caller) if is_stream else nullcontext():
             if not handler.request_streaming:
                 requests = await _read_request(context)
@@ -111,24 +113,15 @@ class AccessInterceptor(grpc.aio.ServerInterceptor):
         except Exception as error:  # noqa: BLE001 - the RPC boundary
             known = api_error_of(error)
             self._gate.refused[known.reason.name if known is not None else "INTERNAL"] += 1
-            await abort(context, known)
+            await abort(context, *status_of(known))
 
     async def _refuse(self, error: ApiError, details: _Details, context: _Context) -> None:
-        reason = error.reason.name
-        self._gate.refused[reason] += 1
-        if error.reason is not Reason.RATE_LIMITED:  # a caller that calls too often would fill the log too
-            _log.info(
-                "call_refused",
-                method=details.method,
-                reason=reason,
-                peer=self._address(details, context),
-                text=str(error),
-            )
-        await abort(context, error)
+        self._gate.note_refused(error, details.method, self._address(details, context))
+        await abort(context, *status_of(error))
 
     def _address(self, details: _Details, context: _Context) -> str:
         headers = [(key, value) for key, value in details.invocation_metadata or () if isinstance(value, str)]
-        return self._gate.proxies.client(address_of_peer(context.peer()), headers)
+        return self._gate.address(address_of_peer(context.peer()), headers)
 
 
 async def _read_request(context: _Context) -> Any:
@@ -145,9 +138,9 @@ async def _read_request(context: _Context) -> Any:
     return request
 
 
-def _bearer(details: _Details) -> str | None:
+def bearer(headers: Iterable[tuple[str, str | bytes]]) -> str | None:
     """Return what a call shows as its token; None if it shows none."""
-    for key, value in details.invocation_metadata or ():
+    for key, value in headers:
         if key == "authorization" and isinstance(value, str):
             scheme, _, clear = value.partition(" ")
             return clear.strip() if scheme.lower() == "bearer" else ""
@@ -176,16 +169,22 @@ def api_error_of(error: Exception) -> ApiError | None:
     return None
 
 
-async def abort(context: grpc.aio.ServicerContext[Any, Any], error: ApiError | None) -> Never:
-    """End a call with an error's status and details; None is a failure of the server.
+def status_of(error: ApiError | None) -> tuple[grpc.StatusCode, str, bytes]:
+    """Return an error's status code, its text, and its details; None is a failure of the server."""
+    if error is None:
+        return grpc.StatusCode.INTERNAL, "the server failed; its log says why", b""
+    code = error.reason.status
+    return code, str(error), encode_status(code.value[0], str(error), error.details)
+
+
+async def abort(
+    context: grpc.aio.ServicerContext[Any, Any], code: grpc.StatusCode, text: str, details: bytes
+) -> Never:
+    """End a call with a status and its details.
 
     A call whose caller leaves before the status is sent counts as cancelled.
     """
     try:
-        if error is None:
-            await context.abort(grpc.StatusCode.INTERNAL, "the server failed; its log says why")
-        code = error.reason.status
-        encoded = encode_status(code.value[0], str(error), error.details)
-        await context.abort(code, str(error), trailing_metadata=((STATUS_METADATA, encoded),))
+        await context.abort(code, text, trailing_metadata=((STATUS_METADATA, details),) if details else ())
     except grpc.aio.InternalError:  # that gRPC would log as a failure of the server
         raise asyncio.CancelledError from None

@@ -111,15 +111,20 @@ SECRET_ANSWERS = frozenset(
     f"/happycity.access.v1beta1.AccessService/{name}" for name in ("Join", "RenewToken", "CreateInvitation")
 )
 """Methods whose answers are stored nowhere; their service makes the same secrets for a repeated call."""
-_INTERNAL = {"happycity.worker.v1.WorkerService": {"Work": frozenset({Role.WORKER})}}
-_GRPC_SERVICES = {
+_INTERNAL = {
+    "happycity.worker.v1.WorkerService": {"Work": frozenset({Role.WORKER})},
+    "happycity.gateway.v1beta1.GatewayService": {"Carry": frozenset({Role.GATEWAY})},
+}
+_GRPC_SERVICES: Mapping[str, Mapping[str, Roles]] = {
     "grpc.health.v1.Health": dict.fromkeys(("Check", "List", "Watch"), ANYONE),
     "grpc.reflection.v1alpha.ServerReflection": {"ServerReflectionInfo": ANYONE},
 }
 
+PUBLIC_SERVICES: Mapping[str, Mapping[str, Roles]] = {**CONTRACT, **_GRPC_SERVICES}
+"""All services but those of workers and gateways."""
 ROLES: Mapping[str, Roles] = {
     f"/{service}/{method}": roles
-    for service, methods in {**CONTRACT, **_INTERNAL, **_GRPC_SERVICES}.items()
+    for service, methods in {**PUBLIC_SERVICES, **_INTERNAL}.items()
     for method, roles in methods.items()
 }
 """The roles that may call each method, by its path. A method that is missing here is refused to everybody."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import grpc
 import structlog
@@ -29,12 +31,12 @@ from happycity_server.play.session import Session
 from happycity_tournament.visibility import sees_people
 
 _log = structlog.get_logger()
-_Context = grpc.aio.ServicerContext[play.PlayRequest, bytes]
+_Context = grpc.aio.ServicerContext[bytes, bytes]
 
 
 @dataclass(eq=False, repr=False)
 class PlayService:
-    """Binds streams to sessions. Responses are encoded already, so the handler passes bytes on."""
+    """Binds streams to sessions. Messages are bytes for gRPC: responses are encoded already."""
 
     lobby: Lobby
     hello_seconds: float
@@ -43,15 +45,24 @@ class PlayService:
 
     def add_to(self, server: grpc.aio.Server) -> None:
         """Have a gRPC server serve it."""
-        method = grpc.stream_stream_rpc_method_handler(
-            self._play, request_deserializer=play.PlayRequest.FromString, response_serializer=bytes
-        )
+        method: Any = grpc.stream_stream_rpc_method_handler(self._play)
         add_handlers(server, "happycity.v1.PlayService", {"Play": method})
 
     async def _play(self, _requests: object, context: _Context) -> None:
+        await self.serve(partial(_read, context), partial(self._exchange, context))
+
+    async def serve(
+        self,
+        read: Callable[[], Awaitable[play.PlayRequest | None]],
+        exchange: Callable[[Session, Outbox], Awaitable[None]],
+    ) -> None:
+        """Let the bot that calls play: `read` its first message, and `exchange` all others until an end.
+
+        ApiError if the server ends the stream.
+        """
         caller = principal()
         try:
-            hello = await self._read_hello(caller, context)
+            hello = await self._read_hello(caller, read)
             session, outbox = self.lobby.enter(hello)
         except ApiError as error:
             who = caller.caller
@@ -60,18 +71,20 @@ class PlayService:
         except grpc.RpcError:  # the bot is gone
             return
         try:
-            await self._exchange(session, outbox, context)
+            await exchange(session, outbox)
         except ApiError as error:
             _log.info("stream_ended", bot=session.name, reason=error.reason.name)
             raise
         finally:
             self.lobby.leave(session, outbox)
 
-    async def _read_hello(self, caller: Principal, context: _Context) -> play.Hello:
+    async def _read_hello(
+        self, caller: Principal, read: Callable[[], Awaitable[play.PlayRequest | None]]
+    ) -> play.Hello:
         """Read the hello and check it; refuse the stream if there is none in time, or it is wrong."""
         try:
             # A read that times out ends its stream, which is what should happen here.
-            request = await asyncio.wait_for(_read(context), self.hello_seconds)
+            request = await asyncio.wait_for(read(), self.hello_seconds)
         except TimeoutError:
             text = f"no hello within {self.hello_seconds:g} s"
             raise ApiError(Reason.HELLO_EXPECTED, text) from None
@@ -94,7 +107,7 @@ class PlayService:
             raise ApiError(Reason.WRONG_NAME, f"{hello.name}: {text}", name=hello.name)
         return hello
 
-    async def _exchange(self, session: Session, outbox: Outbox, context: _Context) -> None:
+    async def _exchange(self, context: _Context, session: Session, outbox: Outbox) -> None:
         """Read and write until one side ends the stream; the server does so by an ApiError."""
         # If the first write were cancelled while it sends these too, gRPC could not send a status any more.
         await context.send_initial_metadata(())
@@ -127,15 +140,21 @@ class PlayService:
                 raise grpc.RpcError from None
 
 
+def decoded(message: bytes) -> play.PlayRequest:
+    """Return a bot's message; ApiError if it is none."""
+    try:
+        return play.PlayRequest.FromString(message)
+    except DecodeError:
+        raise ApiError(Reason.INVALID_FIELD, "the message is not a PlayRequest") from None
+
+
 async def _read(context: _Context) -> play.PlayRequest | None:
     """Return the bot's next message, or None at the end of its side of the stream."""
     try:
-        request = await context.read()
-    except DecodeError:
-        raise ApiError(Reason.INVALID_FIELD, "the message is not a PlayRequest") from None
+        message = await context.read()
     except asyncio.InvalidStateError:  # as in writing
         raise grpc.RpcError from None
-    return request if isinstance(request, play.PlayRequest) else None
+    return decoded(message) if isinstance(message, bytes) else None
 
 
 class CatalogueService:

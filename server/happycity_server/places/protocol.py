@@ -269,6 +269,17 @@ class Worker:
         self._service.note_lost(self, 0 if self._closing else len(unfinished))
 
 
+def check_version(joining: str, kind: str) -> None:
+    """Require that a worker or gateway is of the server's version; else ApiError."""
+    if joining != VERSION:
+        shown = one_line(joining)[:40] or "none"
+        text = (
+            f"the {kind} is of version {shown}, the server of version {VERSION}; "
+            f"install happycity {VERSION} for the {kind} too"
+        )
+        raise invalid("hello.version", text)
+
+
 def _end_as(match: OpenMatch, finished: pb.FinishedMatch) -> None:
     """End a match as a worker has finished it."""
     match.results, match.packed_record = result_of(finished.result), finished.record
@@ -311,13 +322,7 @@ class WorkerService(WorkerServiceServicer):
         """Let a worker join, and have it play until its stream ends."""
         first = await context.read()
         hello = first.hello if isinstance(first, pb.WorkRequest) else pb.Hello()
-        if hello.version != VERSION:
-            shown = one_line(hello.version)[:40] or "none"
-            text = (
-                f"the worker is of version {shown}, the server of version {VERSION}; "
-                f"install happycity {VERSION} for the worker too"
-            )
-            raise invalid("hello.version", text)
+        check_version(hello.version, "worker")
         name = one_line(hello.name)[:80]
         if problem := self._faulty.get(name):
             text = f"{name} has reported what can't be true: {problem}; when it is repaired, give it another "

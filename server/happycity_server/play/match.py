@@ -178,6 +178,9 @@ class Match(OpenMatch):
             return
         seat = self.referee.game.seat
         session = self._sessions[seat]
+        outbox = None if session is None else session.outbox
+        if outbox is not None and now < deadline + outbox.hop_seconds:
+            return  # an answer that a gateway has read in time may be under way
         self._perform(self.referee.tick, now, silent=session is not None and session.is_silent(now))
         if session is not None and self.referee.endings[seat] is Ending.SILENT:
             session.forfeit_timed(Ending.SILENT, now, reason=self.referee.reasons[seat])

@@ -18,6 +18,9 @@ HOLD_SECONDS = 0.03
 """Coalesce decisions for at most this long while the bot is busy (like Nagle's algorithm): each message costs
 far more than the decisions in it."""
 
+HOP_SECONDS = 0.25
+"""How long a message may be under way between a gateway and its server without being charged to its bot."""
+
 
 class OutboxState(Enum):
     """What an outbox waits for before it sends."""
@@ -113,9 +116,12 @@ class Outbox:
         self.pings = Pings(limits.ping_seconds, clock())
         self._writing_since: float | None = None
         self._state: OutboxState = _IDLE
-        self._not_busy = asyncio.Event()  # the state is another than BUSY
-        self._not_busy.set()
-        self._wake = asyncio.Event()  # there is something to send, or the stream is to end
+        self._ready = asyncio.Event()
+        self.on_ready: Callable[[], None] = self._ready.set
+        """Called when something is to be sent, or the stream is to end; then `take` returns it."""
+        self.hop_seconds = 0.0
+        """How long the bot's answers may be under way after they were read: `HOP_SECONDS` at a gateway."""
+        self._hold: asyncio.TimerHandle | None = None  # until it ends, what waits is held back
         self._drained = asyncio.Event()
 
     @property
@@ -125,10 +131,10 @@ class Outbox:
 
     def send(self, part: bytes) -> None:
         """Add a fragment of a `PlayResponse` to what is sent next."""
-        if not self._parts:
-            self._wake.set()
         self._parts.append(part)
         self.waiting_bytes += len(part)
+        if len(self._parts) == 1:
+            self._announce()
 
     def ask(self, decision: AskedDecision, encoded: bytes) -> None:
         """Add a decision, which the bot will answer; its clock starts when it is sent."""
@@ -171,7 +177,7 @@ class Outbox:
             self.error = error
             if error is not None and error.reason is Reason.SHUTTING_DOWN:
                 self.notice(play.NOTICE_KIND_SHUTDOWN, str(error))
-            self._wake.set()
+            self._announce()
 
     def cut(self, error: ApiError) -> None:
         """End the stream now; what waits is not sent."""
@@ -181,30 +187,35 @@ class Outbox:
 
     async def next_batch(self) -> bytes:
         """Wait for something to send and return all there is; empty when the stream is to end."""
+        self.written()
+        await self._ready.wait()
+        return self.take()
+
+    def written(self) -> None:
+        """Note that the connection has written the last batch: it can take the next one."""
         self._writing_since = None
-        await self._wake.wait()
-        if self._state is _BUSY:
-            timer = asyncio.get_running_loop().call_later(HOLD_SECONDS, self.heard)
-            await self._not_busy.wait()
-            timer.cancel()
-        now = self._clock()
-        batch = self._take(now)
-        if batch:
-            self._writing_since = now
-        return batch
+        self._announce()
+
+    def _announce(self) -> None:
+        """Let the connection take what waits: at once, or when the bot is done, or after `HOLD_SECONDS`."""
+        if self._writing_since is not None or not (self._parts or self.pings.waits or self._state is _ENDING):
+            return
+        if self._state is not _BUSY:
+            self.on_ready()
+        elif self._hold is None:
+            self._hold = asyncio.get_running_loop().call_later(HOLD_SECONDS, self.heard)
 
     def _enter(self, state: OutboxState) -> None:
         assert state in _NEXT[self._state], (self._state, state)
         self._state = state
-        if state is _BUSY:
-            self._not_busy.clear()
-        else:
-            self._not_busy.set()
+        if self._hold is not None:
+            self._hold.cancel()
+            self._hold = None
 
-    def _take(self, now: float) -> bytes:
-        """Empty the outbox; the clocks of the decisions in it start."""
-        if self._state is not _ENDING:
-            self._wake.clear()  # else the writer comes back once more, for the end
+    def take(self) -> bytes:
+        """Return all that waits, to be written now: clocks of decisions start; empty at the end."""
+        self._ready.clear()
+        now = self._clock()
         if self._decisions:
             for decision in self._decisions:
                 decision.sent(now)
@@ -221,6 +232,8 @@ class Outbox:
         self._parts.clear()
         self.waiting_bytes = 0
         self._drained.set()
+        if batch:
+            self._writing_since = now
         if self.unsent_ends:
             self.unsent_ends = 0
             self._on_ends_sent()
@@ -237,6 +250,7 @@ class Outbox:
         """Note a message of the bot: it is done with the last batch."""
         if self._state is _BUSY:
             self._enter(_IDLE)
+            self._announce()
 
     async def drained(self) -> None:
         """Wait until what waits now is sent."""
@@ -251,7 +265,7 @@ class Outbox:
             thinking: returns for how many seconds the bot may think without looking at the stream.
         """
         if self.pings.begin(now):
-            self._wake.set()
+            self._announce()
         limits = self._limits
         writing = 0.0 if self._writing_since is None else now - self._writing_since
         if self.waiting_bytes > limits.outbox_bytes:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import socket
 import ssl
 import sys
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -99,7 +100,7 @@ class BotServer:
             streams_per_peer=settings.streams_per_peer,
             proxies=TrustedProxies(settings.trusted_proxy),
         )
-        self._play = PlayService(lobby, hello_seconds=settings.hello_time, is_hosted=is_hosted)
+        self.play = PlayService(lobby, hello_seconds=settings.hello_time, is_hosted=is_hosted)
         self._started = asyncio.Event()
         self._settings, self._requests = settings, requests
         self._lobby = lobby
@@ -108,8 +109,8 @@ class BotServer:
     def _listener(self, *more: tuple[str, int]) -> grpc.aio.Server:
         """Return a server of gRPC that has what bots use, with more options."""
         interceptors = (AccessInterceptor(self.gate, self._requests),)
-        server = grpc.aio.server(interceptors=interceptors, options=(*_server_options(self._settings), *more))
-        self._play.add_to(server)
+        server = grpc.aio.server(interceptors=interceptors, options=(*server_options(self._settings), *more))
+        self.play.add_to(server)
         add_service(server, CatalogueService())
         return server
 
@@ -143,7 +144,8 @@ class BotServer:
         await self.grpc.stop(STREAM_CLOSE_SECONDS)
 
 
-def _server_options(settings: ServerSettings) -> tuple[tuple[str, int], ...]:
+def server_options(settings: ServerSettings) -> tuple[tuple[str, int], ...]:
+    """Return how gRPC serves bots."""
     own = (
         ("grpc.max_receive_message_length", settings.message_bytes),
         # On each connection. Calls beyond it wait in the client, so refusals must come before it is reached.
@@ -168,14 +170,14 @@ def tokens_of(settings: ServerSettings) -> TokenFile | None:
         ) from None
 
 
-def check_exposure(settings: ServerSettings, tokens: TokenFile | None) -> None:
+def check_exposure(settings: ServerSettings, *, has_tokens: bool) -> None:
     """Refuse to be reached from other machines without tokens or encryption, unless that was asked for."""
     addresses = {"listen": settings.listen, "web": settings.web}
     exposed = [name for name, address in addresses.items() if address and not is_loopback(address)]
     if settings.insecure or not exposed:
         return
     missing = []
-    if tokens is None:
+    if not has_tokens:
         missing.append("tokens (happycity token create --role organiser --name NAME)")
     if settings.tls_cert is None:
         missing.append("TLS (--tls-cert and --tls-key)")
@@ -325,6 +327,12 @@ def certificate_of(settings: ServerSettings) -> CertificateFiles | None:
     if settings.tls_cert is None or settings.tls_key is None:
         return None
     return CertificateFiles(settings.tls_cert, settings.tls_key, settings.client_ca)
+
+
+def print_line(content: Mapping[str, object]) -> None:
+    """Print a line of JSON, which programs read."""
+    sys.stdout.write(json.dumps(content) + "\n")
+    sys.stdout.flush()
 
 
 def on_stdin_end(handler: Callable[[], object]) -> None:

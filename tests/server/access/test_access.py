@@ -27,6 +27,7 @@ from happycity_server.app import Clocks
 
 ALL = {Role.BOT, Role.OBSERVER, Role.ORGANISER}
 WORK = "/happycity.worker.v1.WorkerService/Work"
+CARRY = "/happycity.gateway.v1beta1.GatewayService/Carry"
 GET_MATCH = "/happycity.v1.MatchService/GetMatch"
 STREAMS_PER_TOKEN = 3
 
@@ -92,7 +93,7 @@ async def guarded(
 
 
 async def test_every_method_has_roles(guarded: Guarded) -> None:
-    """The table has each method of each service that the server reflects, and the one for workers."""
+    """The table has each method of each service that the server reflects, and the internal ones."""
     call = reflection_pb2_grpc.ServerReflectionStub(guarded.channel).ServerReflectionInfo()
     await call.write(reflection_pb2.ServerReflectionRequest(list_services=""))
     answer = await call.read()
@@ -103,7 +104,7 @@ async def test_every_method_has_roles(guarded: Guarded) -> None:
         for service in answer.list_services_response.service
         for method in pool.FindServiceByName(service.name).methods
     }
-    assert methods | {WORK} == set(ROLES) == set(EXPECTED)
+    assert methods | {WORK, CARRY} == set(ROLES) == set(EXPECTED)
 
 
 @pytest.mark.level(2)
@@ -163,8 +164,8 @@ async def test_open_server_lets_everybody_do_everything(tmp_path: Path) -> None:
         call.cancel()
 
 
-def test_without_tokens_workers_join_from_the_same_machine_alone() -> None:
-    """A worker is believed whatever results it sends; all else is open to everybody."""
+def test_without_tokens_workers_and_gateways_join_from_the_same_machine_alone() -> None:
+    """They are believed what results they send, or whom they name; all else is open to everybody."""
     for peer, joins in {
         "ipv4:127.0.0.1:4000": True,
         "ipv6:%5B::1%5D:4000": True,
@@ -174,7 +175,8 @@ def test_without_tokens_workers_join_from_the_same_machine_alone() -> None:
     }.items():
         address = address_of_peer(peer)
         caller = Authenticator(None, now=lambda: datetime.now(UTC), is_open=True).identify(None, address)
-        assert (Role.WORKER in caller.roles, caller.roles >= ALL) == (joins, True)
+        held = Role.WORKER in caller.roles, Role.GATEWAY in caller.roles, caller.roles >= ALL
+        assert held == (joins, joins, True)
 
 
 async def test_token_is_valid_from_its_creation_to_its_revocation(guarded: Guarded) -> None:

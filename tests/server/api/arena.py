@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import grpc
+from tests.server.gateways import gateway
 from tests.server.harness import Clock, Outcome, PlayCall, end_of, hello, matches_at, serving
 from tests.server.program import Program
 
@@ -102,11 +103,20 @@ class Arena:
 
 
 @asynccontextmanager
-async def arena_with(folder: Path, clock: Clock | None = None, **values: Any) -> AsyncIterator[Arena]:
-    """Run a server with some settings while the context lasts; its time stands still unless it is moved."""
+async def arena_with(
+    folder: Path, clock: Clock | None = None, *, by_gateway: bool = False, **values: Any
+) -> AsyncIterator[Arena]:
+    """Run a server with some settings while the context lasts; its time stands still unless it is moved.
+
+    All calls go to a gateway, if there is to be one.
+    """
     clock = clock or Clock()
     async with (
         serving(folder, clocks=Clocks(steady=clock), **values) as (server, channel),
         AsyncExitStack() as closing,
     ):
-        yield Arena(server.address, channel, clock, closing)
+        if not by_gateway:
+            yield Arena(server.address, channel, clock, closing)
+            return
+        async with gateway(server.address) as address, grpc.aio.insecure_channel(address) as own:
+            yield Arena(address, own, clock, closing)

@@ -37,6 +37,18 @@ HASTY: dict[str, Any] = {
 """The terms of matches that begin at once, and whose seats are forfeited as soon as the bot is away."""
 
 
+@pytest.fixture(params=[False, True], ids=["direct", "by gateway"])
+def by_gateway(request: pytest.FixtureRequest) -> bool:
+    """Return whether a gateway is between the bots and the server, which must make no difference."""
+    return bool(request.param)
+
+
+@pytest.fixture
+async def arena(tmp_path: Path, *, by_gateway: bool) -> AsyncIterator[Arena]:
+    async with arena_with(tmp_path, by_gateway=by_gateway) as running:
+        yield running
+
+
 def endings(over: play.GameOver) -> list[int]:
     return [seat.ending for seat in over.result.seats]
 
@@ -130,12 +142,12 @@ async def test_error_of_the_server_ends_one_stream(
 
 @pytest.mark.level(2)
 async def test_dead_connection_is_noticed_by_its_silence(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, by_gateway: bool
 ) -> None:
     """A cable that carries nothing looks open, but HTTP/2's keepalive ends it, and the seat is forfeited."""
     hasty = [(option, 1000) for option, _ in listening._KEEPALIVE]
     monkeypatch.setattr(listening, "_KEEPALIVE", hasty)
-    async with arena_with(tmp_path) as arena, Cable.to(arena.address) as cable:
+    async with arena_with(tmp_path, by_gateway=by_gateway) as arena, Cable.to(arena.address) as cable:
         await arena.connect("anna", to=cable.address)
         cable.die()
         patient = match_pb2.TimeControl(
@@ -147,9 +159,9 @@ async def test_dead_connection_is_noticed_by_its_silence(
         assert [seat.ending for seat in match.result.seats] == [match_pb2.ENDING_ABSENT, DISCONNECTED]
 
 
-async def test_bot_that_does_not_read_gets_the_reason(tmp_path: Path) -> None:
+async def test_bot_that_does_not_read_gets_the_reason(tmp_path: Path, *, by_gateway: bool) -> None:
     """Its stream ends with a reason that allows another attempt at once, and it may resume."""
-    async with arena_with(tmp_path, stall_time=0.3) as arena:
+    async with arena_with(tmp_path, by_gateway=by_gateway, stall_time=0.3) as arena:
         anna = await arena.connect("anna", options=TINY_WINDOW)
         await anna.say(answers=[play.Answer(match_id=number) for number in range(1000, 1100)])
         match = await arena.create("anna", "ghost", **HASTY)
@@ -203,8 +215,8 @@ async def test_streams_end_as_the_contract_says(arena: Arena, capfd: pytest.Capt
     assert "Traceback" not in output.out + output.err
 
 
-async def test_hello_must_come_in_time(tmp_path: Path) -> None:
-    async with arena_with(tmp_path, hello_time=0.05) as arena:
+async def test_hello_must_come_in_time(tmp_path: Path, *, by_gateway: bool) -> None:
+    async with arena_with(tmp_path, by_gateway=by_gateway, hello_time=0.05) as arena:
         ended = await end_of(PlayServiceStub(arena.channel).Play())
         assert (ended.status, ended.reason) == (REFUSED, "HELLO_EXPECTED")
         assert "no hello within 0.05 s" in ended.text

@@ -1,0 +1,1 @@
+"""Generated from proto/happycity/gateway/v1beta1."""
