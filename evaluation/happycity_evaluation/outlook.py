@@ -7,7 +7,6 @@ other.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final
 
 from happycity.rules.cards import CARDS
@@ -31,9 +30,6 @@ VALUES: Final[tuple[tuple[int, int, int, int], ...]] = (
     *((card.income, card.inhabitants, card.hearts, int(card.colour or 0)) for card in CARDS),
 )
 """Income, inhabitants, hearts and colour (0 for none) by card number; number 0 is no card."""
-
-_ON_SALE: Final = ((0, 0, 0, 0), *((card.cost, *VALUES[card.number][:3]) for card in CARDS))
-"""Price, income, inhabitants and hearts by card number."""
 
 
 class Outlook:
@@ -68,39 +64,6 @@ class Outlook:
         behind, ahead = (hearts, weighted) if weighted > hearts else (weighted, hearts)
         behind += symbols
         return behind * ahead / INHABITANT + spare if behind > 0 else spare
-
-    def after_buying(
-        self, numbers: Sequence[int], coins: float, income: float, inhabitants: float, hearts: float
-    ) -> list[float]:
-        """Estimate the points after the purchase of each card at its printed price.
-
-        The same as `points` of the totals then, without a call for each card.
-        """
-        turns, buys, half, product = self._turns, self._buys, self._half, self._product
-        values = []
-        for number in numbers:
-            cost, more, more_inhabitants, more_hearts = _ON_SALE[number]
-            left, total_hearts = coins - cost, hearts + more_hearts
-            money = left + (income + more) * turns
-            symbols = money * buys / (money + half) if money > 0 else 0.0
-            worth = spare = left * COIN_LEFT
-            if not product:
-                worth = inhabitants + more_inhabitants + total_hearts + symbols + spare
-            else:
-                weighted = (inhabitants + more_inhabitants) * INHABITANT
-                if -symbols <= weighted - total_hearts <= symbols:
-                    total = weighted + total_hearts + symbols
-                    if total > 0:
-                        worth = total * total / (4 * INHABITANT) + spare
-                else:
-                    behind, ahead = (
-                        (total_hearts, weighted) if weighted > total_hearts else (weighted, total_hearts)
-                    )
-                    behind += symbols
-                    if behind > 0:
-                        worth = behind * ahead / INHABITANT + spare
-            values.append(worth)
-        return values
 
 
 def _outlook_table(scoring: Scoring) -> list[list[Outlook]]:

@@ -57,26 +57,6 @@ _Offer = tuple[int, Card, float, float, float, int]
 _ON_SALE: Final[tuple[_Offer, ...]] = tuple(
     (card.number, card, *VALUES[card.number]) for card in (*BUILDINGS, *DWELLINGS)
 )
-
-
-def _alike() -> list[list[Card]]:
-    """Return the cards on sale that differ in nothing but their colour and name, the cheapest first."""
-    groups: dict[tuple[int, ...], list[Card]] = {}
-    for _, card, *_ in _ON_SALE:
-        groups.setdefault((card.cost, *VALUES[card.number][:3]), []).append(card)
-    return [groups[values] for values in sorted(groups)]
-
-
-_ALIKE: Final = tuple(
-    [tuple([(card.number, card, VALUES[card.number][3]) for card in cards]) for cards in _alike()]
-)
-"""Number, card and colour of the cards on sale, with the same price and values in each tuple."""
-_FIRST: Final = tuple([cards[0][0] for cards in _ALIKE])
-"""The number of one card of each tuple."""
-_AFFORDABLE: Final = tuple(
-    [sum([cards[0][1].cost <= coins for cards in _ALIKE]) for coins in range(_ALIKE[-1][0][1].cost + 1)]
-)
-"""How many of these tuples a city can pay a card of, by its coins; the last one is for all more coins."""
 _PRINTED_PRICES: Final = tuple(card.cost for _, card, *_ in _ON_SALE)
 _COLOURS: Final = 6
 CONDITIONS: Final = (
@@ -246,25 +226,16 @@ def appraise(view: View, seat: int, coins: int, cities: Cities | None) -> Apprai
         return Appraisal(idle, gains)
     income, inhabitants, hearts, free, _, owned, _ = city
     outlook = Outlook(view.config.scoring, free=free - 1, turns=turns)
-    if effect is None:
-        affordable = _AFFORDABLE[min(coins, len(_AFFORDABLE) - 1)]
-        values = outlook.after_buying(_FIRST[:affordable], coins, income, inhabitants, hearts)
-        for bought, alike in zip(values, _ALIKE, strict=False):
-            for number, card, colour in alike:
-                if card not in owned:
-                    gains[number] = bought + potentials[colour] - idle
-    else:
-        costs = prices(view, seat)
-        for (number, card, more, more_inhabitants, more_hearts, colour), cost in zip(
-            terms.on_sale, costs, strict=True
-        ):
-            if cost <= coins and card not in owned:
-                bought = outlook.points(
-                    wealth - cost, income + more, inhabitants + more_inhabitants, hearts + more_hearts
-                )
-                if points_rule:
-                    bought = points_rule(bought, card)
-                gains[number] = bought + potentials[colour] - idle
+    for (number, card, more, more_inhabitants, more_hearts, colour), cost in zip(
+        terms.on_sale, prices(view, seat), strict=True
+    ):
+        if cost <= coins and card not in owned:
+            bought = outlook.points(
+                wealth - cost, income + more, inhabitants + more_inhabitants, hearts + more_hearts
+            )
+            if points_rule:
+                bought = points_rule(bought, card)
+            gains[number] = bought + potentials[colour] - idle
     _discount_waiting(gains, idle, turns)
     return Appraisal(idle, gains)
 

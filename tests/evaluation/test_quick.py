@@ -6,9 +6,8 @@ from itertools import product
 import pytest
 from tests.game.rules.positions import position
 
-from happycity import CARDS, Config, Game, Mode, Phase, Scoring
+from happycity import Config, Game, Mode, Phase, Scoring
 from happycity.records.random_games import random_move
-from happycity_evaluation.outlook import Outlook
 from happycity_evaluation.quick import quick_move
 
 
@@ -63,21 +62,3 @@ def test_quick_is_better_than_random() -> None:
             game.apply(quick_move(game) if game.seat == quick else random_move(game, rng))
         wins += game.outcome.ranks[quick] < game.outcome.ranks[1 - quick]
     assert wins >= 36
-
-
-@pytest.mark.parametrize("scoring", Scoring)
-def test_purchases_are_valued_like_cities_that_have_the_card(scoring: Scoring) -> None:
-    on_sale = [card for card in CARDS if card.cost]
-    for totals in ((12.0, 5, 3, 1), (7.0, 2, -3, 0), (8.5, 9.25, 0, 14), (6.0, 1, 9, 8)):
-        coins, income, inhabitants, hearts = totals
-        for free, turns in ((9, 20.5), (4, 3.2), (0, 0.0), (-1, 2.0)):
-            outlook = Outlook(scoring, free=free, turns=turns)
-            assert outlook.after_buying([card.number for card in on_sale], *totals) == [
-                outlook.points(
-                    coins - card.cost,
-                    income + card.income,
-                    inhabitants + card.inhabitants,
-                    hearts + card.hearts,
-                )
-                for card in on_sale
-            ]
