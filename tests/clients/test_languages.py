@@ -1,26 +1,32 @@
 """The SDKs of other languages, by their example bots: built by `make clients`, played as whole programs."""
 
+import importlib
 import json
 import shlex
 import shutil
 import subprocess
 import sys
+from collections import Counter
+from collections.abc import Callable, Collection
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from tests.clients.programs import Reference, played, standings
+from tests.commands.programs import ALL_GAMES
 from tests.docs.transcripts import check_transcript
 from tests.programs import run
 from tests.server.harness import issued_token
 from tests.server.server_process import server_process
 from tests.waiting import LIMIT
-from tools.engine import lacking as engine_lacking
-from tools.engine import load_engine
 from tools.languages import CLIENTS, LANGUAGES, SDKS, command, missing
 
 from happycity import Mode
+from happycity.records.replay import config_of, positions_of
+from happycity_client import Bot, Decision, GameStarted
 from happycity_runtime.guests import settings_text
 from happycity_runtime.tokens import Role
+from happycity_tournament.storage.store import Store
 
 
 @pytest.mark.parametrize("mode", list(Mode), ids=lambda mode: mode.value)
@@ -83,28 +89,48 @@ def test_all_languages_at_the_same_tables(tmp_path: Path) -> None:
     assert {line["elo"] for line in lines} == {1500}
 
 
+@pytest.mark.parametrize("rounds", [1, pytest.param(20, marks=pytest.mark.nightly)])
 def test_search_bots_of_all_languages_at_the_same_tables(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    rounds: int, engine: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each has the native engine by its own SDK, and plays all its games to the end."""
+    """Each has the native engine by its own SDK, plays all its games, and chooses as Python's would there."""
+    monkeypatch.setenv("PYTHONPATH", str(Path(str(engine.__file__)).parent))
     commands = {language: command(language, "searcher") for language in SDKS}
-    lacking = {language: missing(bot) for language, bot in commands.items()}
-    lacking["python"] = engine_lacking()
-    if not lacking["python"]:
-        monkeypatch.setenv("PYTHONPATH", str(Path(str(load_engine().__file__)).parent))
-    ready = {language: bot for language, bot in commands.items() if not lacking[language]}
+    ready = {language: bot for language, bot in commands.items() if not missing(bot)}
     if len(ready) < 2:
         pytest.skip(
-            "; ".join(f"{language}: there is no {file}" for language, file in lacking.items() if file)
+            "no other language is built; `make clients` builds those that this machine has the tools for"
         )
     options = [argument for language, bot in ready.items() for argument in ("--bot", f"{language}={bot}")]
-    # An even number of bots, so that all play in the one round.
+    # An even number of bots, so that all play in each round.
     others = "greedy" if len(ready) % 2 else "greedy,random"
-    options += ["--rounds", "1", "--seats", "2", "--seed", "1"]
+    store = f"sqlite:///{tmp_path / 'games.sqlite'}"
+    options += ["--rounds", str(rounds), "--seats", "2", "--seed", "1", "--store", store]
     lines = standings(("--bots", others, *options), folder=tmp_path)
     assert {line["bot"] for line in lines} == {*ready, *others.split(",")}
     assert [line["forfeits"] for line in lines] == [0] * len(lines)
-    assert min(line["games"] for line in lines) > 0
+    monkeypatch.syspath_prepend(CLIENTS / "python/examples")
+    compared = equal_choices(store, importlib.import_module("searcher").Searcher, of=ready)
+    assert min(compared[language] for language in ready) > 20 * rounds, compared
+
+
+def equal_choices(store: str, searcher: Callable[[GameStarted], Bot], of: Collection[str]) -> Counter[str]:
+    """Compare the recorded choices of bots with those of another one; return their numbers."""
+    compared: Counter[str] = Counter()
+    with Store.existing(store) as opened:
+        for played in opened.games(ALL_GAMES, tournament_id=1):
+            record = json.loads(opened.record(played.match_id) or "")
+            seats = [
+                searcher(GameStarted(played.match_id, config_of(record), seat, played.bots, seed))
+                for seat, seed in enumerate(played.bot_seeds)
+            ]
+            for game, entry in zip(positions_of(record), record["moves"], strict=False):
+                bot = played.bots[game.seat]
+                if bot in of:
+                    expected = seats[game.seat].choose(Decision.of(game))
+                    assert str(expected) == entry["move"], f"{bot}, game {played.match_id}"
+                    compared[bot] += 1
+    return compared
 
 
 def test_a_bot_in_go_plays_badly_and_is_mended(tmp_path: Path) -> None:

@@ -16,9 +16,8 @@ from happycity_new_bot.languages import LANGUAGES, ProjectLanguage
 from happycity_new_bot.project import package_name, write_project
 from happycity_runtime.installation import own_checkout
 
-SEARCHING = [name for name, one in LANGUAGES.items() if (ROOT / "clients" / one.search["example"]).exists()]
-KINDS = [(name, False) for name in LANGUAGES] + [(name, True) for name in SEARCHING]
-"""The languages, each with and without search, where its SDK has a bot that searches."""
+KINDS = [(name, search) for name in LANGUAGES for search in (False, True)]
+"""The languages, each without and with search."""
 
 
 def spec_of(language: str, *, search: bool) -> ProjectLanguage:
@@ -110,12 +109,3 @@ def test_bad_input_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="spaces or quotes"):
         write_project(tmp_path / "ann", "go", name="ann", checkout=tmp_path / "a b")
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
-
-
-def test_a_language_without_a_bot_that_searches_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(LANGUAGES["go"].search, "example", "go/examples/none.go")
-    with pytest.raises(ConfigError, match=r"^--search: the SDK of go has no example of a bot that searches$"):
-        new_bot(tmp_path / "ann", language=Language("go"), search=True)
-    assert not list(tmp_path.iterdir())

@@ -4,9 +4,7 @@ The position is `position(1)` of `clients/conformance/first.decision`. Its moves
 call where the SDK has that; a call is a copy to which the first move is applied. A process does this in two
 numbers of times that differ by `--times`, and the CPU time of the difference counts: neither its start nor
 what a runtime compiles at first. A decision is one of the searcher that plays itself at a table of two,
-measured likewise. It takes what `make clients` builds, and for Rust also the release build:
-
-    cd clients/rust && cargo build --release --features engine --example searcher
+measured likewise. It takes what `make clients` builds: in Rust, only the engine is optimised there.
 """
 
 from __future__ import annotations
@@ -33,7 +31,7 @@ MOVES = 6
 PROGRAMS: dict[str, tuple[str, ...]] = {
     "python": (sys.executable, "-c", "from tools.engine.sdk_speed import repeat; repeat()"),
     "rust": (
-        *("cargo", "test", "--release", "--quiet", "--locked", "--features", "engine", "--test", "engine"),
+        *("cargo", "test", "--quiet", "--locked", "--features", "engine", "--test", "engine"),
         *("--", "--ignored", "speed"),
     ),
     "cpp": ("build/tests/tests", "--gtest_also_run_disabled_tests", "--gtest_filter=Position.DISABLED_Speed"),
@@ -45,8 +43,6 @@ PROGRAMS: dict[str, tuple[str, ...]] = {
     ),
 }
 """What does it in each language, in the SDK's folder."""
-RELEASE = {"rust": f"{CLIENTS}/rust/target/release/examples/searcher"}
-"""Searchers of which `make clients` makes a build for tests, without optimisation."""
 
 
 def repeat() -> None:
@@ -100,7 +96,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as temporary, ExitStack() as stack:
         _, addresses = serve(stack, Path(temporary))
         for language in PROGRAMS:
-            searcher = RELEASE.get(language, command(language, "searcher"))
+            searcher = command(language, "searcher")
             if lack := missing(searcher):
                 print(f"not measured: {language}, there is no {lack}", file=sys.stderr)
                 continue

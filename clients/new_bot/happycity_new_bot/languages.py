@@ -54,7 +54,7 @@ class ProjectLanguage:
     def searching(self) -> ProjectLanguage:
         """Return the language's project whose bot searches."""
         does = "It plays moves out in sampled worlds, and chooses the one that does best"
-        return replace(self, does=does, card="perfumery", **self.search)
+        return replace(self, does=does, **self.search)
 
 
 _BUILT_BY = "pyproject.toml", "hatch_build.py", "README.md", "LICENSE"
@@ -215,6 +215,7 @@ LANGUAGES: Mapping[str, ProjectLanguage] = {
             "requirement": "happycity[arena] @ $checkout' '$checkout/engine/python",
             "sdk_folders": (*_PYTHON_SDK, "engine"),
             "image_packages": _CARGO,
+            "card": "perfumery",
         },
     ),
 }

@@ -30,11 +30,9 @@ def write_project(
     Its bot is the SDK's first one, or with `search` the one that searches.
 
     Raises:
-        ConfigError: the folder is in use or can't be written, the name can't be a bot's, or no bot searches.
+        ConfigError: the folder is in use or can't be written, or the name can't be a bot's.
     """
     spec = LANGUAGES[language].searching() if search else LANGUAGES[language]
-    if not _sdk_file(spec.example).is_file():
-        raise ConfigError(f"--search: the SDK of {language} has no example of a bot that searches")
     check_bot_name(name)
     if not re.fullmatch(r"[\w./:+@-]+", checkout.as_posix()):
         raise ConfigError(f"--checkout: {checkout}: Makefiles can't name a folder with spaces or quotes")

@@ -1,13 +1,14 @@
 """A bot that searches with the native engine: it plays moves out in sampled worlds, good ones most often.
 
 Sequential halving: the playouts of a decision are shared among a few stages, and after each the worse half of
-the moves is dropped. All moves are tried in the same worlds, so that luck cancels out.
+the moves is dropped. All moves are tried in the same worlds, so that luck cancels out. The worlds' seeds
+count up from the game's, so `happycity ask` repeats each choice.
 """
 
 from happycity import Move
 from happycity_client import Bot, Decision, run
 
-PLAYOUTS = 2000
+PLAYOUTS = 800
 """Playouts of all moves of a decision together, at most."""
 
 
@@ -19,9 +20,11 @@ class Searcher(Bot):
         worth = dict.fromkeys(decision.moves, 0.0)
         alive = list(worth)
         stages = (len(alive) - 1).bit_length()
+        seed = self.start.seed
         for _ in range(stages):
             for _ in range(PLAYOUTS // (stages * len(alive))):
-                world = decision.position(seed=self.rng.getrandbits(64))
+                seed = (seed + 1) % 2**64
+                world = decision.position(seed=seed)
                 for move in alive:
                     worth[move] += world.playout(move.index)
             alive.sort(key=worth.__getitem__, reverse=True)

@@ -1,24 +1,27 @@
-import { type BotFactory, type Decision, seededRandom } from "happycity";
+import type { BotFactory, Decision } from "happycity";
 
 /** Playouts of all moves of a decision together, at most. */
-const PLAYOUTS = 2000;
+const PLAYOUTS = 800;
 
 /**
  * Make a bot that searches with the native engine: it plays moves out in sampled worlds, good ones most often.
  *
  * Sequential halving: the playouts of a decision are shared among a few stages, and after each the worse half of the
- * moves is dropped. All moves are tried in the same worlds, so that luck cancels out.
+ * moves is dropped. All moves are tried in the same worlds, so that luck cancels out. The worlds' seeds count up from
+ * the game's, so `happycity ask` repeats each choice.
  */
-export const searcher: BotFactory = ({ seed }) => {
-  const random = seededRandom(seed);
-  return (decision: Decision) => {
+export const searcher: BotFactory =
+  ({ seed }) =>
+  (decision: Decision) => {
+    let next = seed;
     let alive = decision.moves.map((_, place) => place);
     const moves = decision.position(0n).legalMoves;
     const worth = moves.map(() => 0);
-    const stages = Math.ceil(Math.log2(moves.length));
+    const stages = 32 - Math.clz32(moves.length - 1);
     for (let stage = 0; stage < stages; stage++) {
       for (let left = Math.floor(PLAYOUTS / (stages * alive.length)); left > 0; left--) {
-        const world = decision.position(BigInt(Math.floor(random() * 2 ** 32)));
+        next = BigInt.asUintN(64, next + 1n);
+        const world = decision.position(next);
         const values = world.playouts(alive.map((place) => moves[place] as number));
         alive.forEach((place, i) => {
           worth[place] = (worth[place] as number) + (values[i] as number);
@@ -29,4 +32,3 @@ export const searcher: BotFactory = ({ seed }) => {
     }
     return alive[0] as number;
   };
-};

@@ -80,11 +80,6 @@ def _copied(message: game_pb2.Move) -> tuple[int, int]:
     return message.kind, message.seat if message.HasField("seat") else BOX
 
 
-def move_messages(game: Game) -> list[game_pb2.Move]:
-    """Write the legal moves, each with what it costs or gains."""
-    return [move_message(move, game.coin_change(move)) for move in game.legal_moves]
-
-
 def event_message(event: Event) -> game_pb2.Event:
     """Write an event."""
     return game_pb2.Event(
@@ -221,7 +216,7 @@ def decision_message(
         match_id=match_id,
         decision_id=decision_id,
         view=view_message(game.view()),
-        moves=move_messages(game),
+        moves=[move_message(move, game.coin_change(move)) for move in game.legal_moves],
         events=map(event_message, events),
         clock=clock or play_service_pb2.Clock(),
     )

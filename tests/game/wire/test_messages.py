@@ -27,8 +27,8 @@ def test_views_events_and_moves_are_read_back(config: Config, seed: int) -> None
     while game.legal_moves:
         assert messages.view_of(messages.view_message(game.view())) == game.view()
         assert tuple(messages.event_of(messages.event_message(event)) for event in game.events) == game.events
-        assert tuple(map(messages.move_of, messages.move_messages(game))) == game.legal_moves
         decision = messages.decision_message(game, match_id=1, decision_id=1, events=game.events)
+        assert tuple(map(messages.move_of, decision.moves)) == game.legal_moves
         assert messages.known_moves(decision) == game.legal_moves
         assert messages.known_events(decision) == game.events
         game.apply(rng.choice(game.legal_moves))

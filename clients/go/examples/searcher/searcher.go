@@ -4,25 +4,25 @@ import (
 	"cmp"
 	"context"
 	"math/bits"
-	"math/rand/v2"
 	"slices"
 
 	happycity "github.com/happycity-arena/happycity/clients/go"
 )
 
 // playouts of all moves of a decision together, at most.
-const playouts = 2000
+const playouts = 800
 
 // A searcher plays moves out in sampled worlds, good ones most often.
 //
 // Sequential halving: the playouts of a decision are shared among a few stages, and after each the worse half of the
-// moves is dropped. All moves are tried in the same worlds, so that luck cancels out.
+// moves is dropped. All moves are tried in the same worlds, so that luck cancels out. The worlds' seeds count up
+// from the game's, so `happycity ask` repeats each choice.
 type searcher struct {
-	random *rand.Rand
+	seed uint64
 }
 
 func newSearcher(start *happycity.GameStarted) happycity.Bot {
-	return searcher{rand.New(rand.NewPCG(start.GetSeed(), 0))}
+	return searcher{start.GetSeed()}
 }
 
 // Choose returns the best move by sequential halving.
@@ -32,13 +32,14 @@ func (s searcher) Choose(ctx context.Context, d *happycity.Decision) (int, error
 	for place := range alive {
 		alive[place] = place
 	}
-	stages := bits.Len(uint(len(alive) - 1))
+	stages, seed := bits.Len(uint(len(alive)-1)), s.seed
 	for range stages {
 		for range playouts / (stages * len(alive)) {
 			if ctx.Err() != nil { // it is late
 				return alive[0], nil
 			}
-			world, err := d.Position(s.random.Uint64())
+			seed++
+			world, err := d.Position(seed)
 			if err != nil {
 				return 0, err
 			}

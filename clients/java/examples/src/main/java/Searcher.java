@@ -6,7 +6,6 @@ import dev.happycity.v1.GameStarted;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
-import java.util.Random;
 import java.util.stream.IntStream;
 
 /**
@@ -14,16 +13,17 @@ import java.util.stream.IntStream;
  *
  * <p>Sequential halving: the playouts of a decision are shared among a few stages, and after each
  * the worse half of the moves is dropped. All moves are tried in the same worlds, so that luck
- * cancels out.
+ * cancels out. The worlds' seeds count up from the game's, so {@code happycity ask} repeats each
+ * choice.
  */
 public class Searcher implements Bot {
   /** Playouts of all moves of a decision together, at most. */
   private static final int PLAYOUTS = 800;
 
-  private final Random random;
+  private final long seed;
 
   Searcher(GameStarted started) {
-    random = new Random(started.getSeed());
+    seed = started.getSeed();
   }
 
   @Override
@@ -31,10 +31,12 @@ public class Searcher implements Bot {
     double[] worth = new double[decision.moves().size()];
     List<Integer> alive = new ArrayList<>(IntStream.range(0, worth.length).boxed().toList());
     int stages = Integer.SIZE - Integer.numberOfLeadingZeros(worth.length - 1);
+    long next = seed;
     for (int stage = 0; stage < stages; stage++) {
-      int worlds = Math.max(1, PLAYOUTS / (stages * alive.size()));
+      int worlds = PLAYOUTS / (stages * alive.size());
       for (int world = 0; world < worlds; world++) {
-        tryMoves(decision.position(random.nextLong()), alive, worth);
+        next++;
+        tryMoves(decision.position(next), alive, worth);
       }
       alive.sort(Comparator.comparingDouble(move -> -worth[move]));
       alive.subList((alive.size() + 1) / 2, alive.size()).clear();
