@@ -44,8 +44,8 @@ def _names(language: str, packed: Path) -> Iterator[str]:
 def _metadata(language: str, packed: Path) -> set[str]:
     of_registry = {
         "python": {f"happycity-{version()}.cdx.json", f"happycity-{version()}.licences.txt", "METADATA"},
-        "go": {"happycity_engine.wasm"},
-        "typescript": {"engine-wasm.js"},
-        "java": {f"happycity-{version()}-{kind}.jar" for kind in ("sources", "javadoc")},
+        "go": {"happycity_engine.wasm", "NOTICE"},
+        "typescript": {"engine-wasm.js", "NOTICE"},
+        "java": {f"happycity-{version()}-{kind}.jar" for kind in ("sources", "javadoc")} | {"NOTICE"},
     }
     return {"LICENSE", "README.md", "CHANGELOG.md"} | of_registry.get(language, set())

@@ -29,6 +29,13 @@ GO: Final = ROOT / "clients" / "go" / NAME
 """A copy, as Go embeds files of a module's own folder alone."""
 TYPESCRIPT: Final = ROOT / "clients" / "typescript" / "src" / "engine-wasm.ts"
 """The same as text, which Node, browsers and bundlers all load in one way."""
+NOTICE: Final = ENGINE / "NOTICE"
+"""Whose code is compiled in, and its licences."""
+NOTICES: Final = tuple(
+    ROOT / package / NOTICE.name
+    for package in ("clients/go", "clients/typescript", "clients/java", "engine/python")
+)
+"""Its copies in packages that have the engine in compiled form."""
 COMPILER: Final = "rustc 1.63.0"
 STACK: Final = 64 * 1024
 """Bytes for the deepest call: the engine has no recursion, and a position is less than 1 kB."""
@@ -86,7 +93,8 @@ def files(wasm: bytes) -> dict[Path, bytes]:
     """Return what packages take, by path."""
     packed = b64encode(wasm).decode()
     text = f'/** The native engine; `make wasm` writes it. */\nexport const WASM =\n  "{packed}";\n'
-    return {WASM: wasm, HASH: hash_line(wasm).encode(), GO: wasm, TYPESCRIPT: text.encode()}
+    notices = dict.fromkeys(NOTICES, NOTICE.read_bytes())
+    return {WASM: wasm, HASH: hash_line(wasm).encode(), GO: wasm, TYPESCRIPT: text.encode(), **notices}
 
 
 def main() -> None:
