@@ -63,6 +63,29 @@ def test_kubernetes_gets_one_server_that_is_not_root_and_workers() -> None:
     assert not service["spec"]["selector"].items() <= labels.items()
 
 
+@pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not installed")
+def test_kubernetes_gets_gateways_before_its_server() -> None:
+    """They reach the server with a token, and their own service leads to them where they listen."""
+    server = kustomized("kubernetes")["Service"]
+    documents = kustomized("kubernetes-gateways")
+    spec = documents["Deployment"]["spec"]["template"]
+    (container,) = spec["spec"]["containers"]
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    assert (container["image"], container["args"][0]) == (f"happycity:{version}", "gateway")
+    own = {each["name"]: each["value"] for each in container["env"]}
+    port = next(each["port"] for each in server["spec"]["ports"] if each["name"] == "grpc")
+    assert own["HAPPYCITY_SERVER"] == f"{server['metadata']['name']}:{port}"
+    mounts = {each["mountPath"] for each in container["volumeMounts"]}
+    files = [own["HAPPYCITY_TOKEN_FILE"], *(each.partition("=")[2] for each in container["args"][2:])]
+    assert {str(Path(file).parent) for file in files} <= mounts
+    (listening,) = container["ports"]
+    assert container["args"][1].endswith(f":{listening['containerPort']}")
+    service = documents["Service"]["spec"]
+    assert service["ports"][0]["targetPort"] == listening["name"]
+    assert service["selector"].items() <= spec["metadata"]["labels"].items()
+    assert not server["spec"]["selector"].items() <= spec["metadata"]["labels"].items()
+
+
 @pytest.mark.skipif(
     shutil.which("promtool") is None, reason="Prometheus is missing: python -m tools install prometheus"
 )

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections import deque
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager, suppress
 
 
 class Cable:
-    def __init__(self, target: str) -> None:
+    def __init__(self, targets: Iterable[str]) -> None:
         self.address = ""
         """Where it listens."""
-        self._target = target.rsplit(":", 1)
+        self._targets = deque(target.rsplit(":", 1) for target in targets)
         self._tasks: set[asyncio.Task[None]] = set()
         self._ends: list[asyncio.StreamWriter] = []
         self._alive = asyncio.Event()
@@ -19,8 +20,9 @@ class Cable:
 
     @classmethod
     @asynccontextmanager
-    async def to(cls, address: str) -> AsyncIterator[Cable]:
-        cable = cls(address)
+    async def to(cls, *addresses: str) -> AsyncIterator[Cable]:
+        """Relay connections to some servers in turn, those left out that don't listen."""
+        cable = cls(addresses)
         server = await asyncio.start_server(cable._plug, "127.0.0.1", 0)
         host, port = server.sockets[0].getsockname()
         cable.address = f"{host}:{port}"
@@ -44,10 +46,18 @@ class Cable:
         self._alive.clear()
 
     async def _plug(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        far_reader, far_writer = await asyncio.open_connection(*self._target)
+        far_reader, far_writer = await self._next_connection()
         self._ends += [writer, far_writer]
         for source, sink in ((reader, far_writer), (far_reader, writer)):
             self._tasks.add(asyncio.create_task(self._carry(source, sink)))
+
+    async def _next_connection(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        for _ in range(len(self._targets) - 1):
+            self._targets.rotate()
+            with suppress(ConnectionError):
+                return await asyncio.open_connection(*self._targets[0])
+        self._targets.rotate()
+        return await asyncio.open_connection(*self._targets[0])
 
     async def _carry(self, source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
         with suppress(ConnectionError):

@@ -21,6 +21,7 @@ PLACES = {
     "CITATION.cff": rf"^version: {_NUMBER}$",
     "deploy/kubernetes/kustomization.yaml": rf"newTag: {_NUMBER}",
     "deploy/kubernetes-workers/kustomization.yaml": rf"newTag: {_NUMBER}",
+    "deploy/kubernetes-gateways/kustomization.yaml": rf"newTag: {_NUMBER}",
     "clients/go/play.go": rf'^const Version = "{_NUMBER}"$',
     "clients/typescript/package.json": rf'^  "version": "{_NUMBER}",$',
     "clients/typescript/package-lock.json": rf'"name": "happycity",\s+"version": "{_NUMBER}",',

@@ -77,7 +77,7 @@ class AccessInterceptor(grpc.aio.ServerInterceptor):
         )
         async with self._gate.stream(caller) if is_stream else nullcontext():
             if not handler.request_streaming:
-                requests = await _read_request(context)
+                requests = await read_request(context)
             elif ROLES[details.method] is ANYONE:
                 requests = self._charged(caller, requests)
             calls = handler.unary_unary, handler.unary_stream, handler.stream_unary, handler.stream_stream
@@ -124,7 +124,7 @@ class AccessInterceptor(grpc.aio.ServerInterceptor):
         return self._gate.address(address_of_peer(context.peer()), headers)
 
 
-async def _read_request(context: _Context) -> Any:
+async def read_request(context: _Context) -> Any:
     """Return the message of a call that has one; refuse the call if it is malformed, or does not come."""
     try:
         request = await asyncio.wait_for(context.read(), REQUEST_SECONDS)

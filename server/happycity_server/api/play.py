@@ -56,10 +56,7 @@ class PlayService:
         read: Callable[[], Awaitable[play.PlayRequest | None]],
         exchange: Callable[[Session, Outbox], Awaitable[None]],
     ) -> None:
-        """Let the bot that calls play: `read` its first message, and `exchange` all others until an end.
-
-        ApiError if the server ends the stream.
-        """
+        """Let a bot play: `read` its first message, `exchange` all others; ApiError if the server ends it."""
         caller = principal()
         try:
             hello = await self._read_hello(caller, read)

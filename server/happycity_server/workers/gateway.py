@@ -23,7 +23,7 @@ from happycity_runtime.addresses import FORWARDED_FOR, TrustedProxies, address_o
 from happycity_runtime.event_loop import end_tasks, first_of, spawn
 from happycity_runtime.transport import Access
 from happycity_server.access.gate import GATEWAY_HEADER, Gate
-from happycity_server.access.interceptor import abort, api_error_of, bearer, status_of
+from happycity_server.access.interceptor import abort, api_error_of, bearer, read_request, status_of
 from happycity_server.access.roles import PUBLIC_SERVICES
 from happycity_server.api.handlers import add_handlers
 from happycity_server.api.play import PlayService, decoded
@@ -35,6 +35,7 @@ from happycity_server.play.session import Session
 from happycity_server.process import listening
 
 PLAY = "/happycity.v1.PlayService/Play"
+STREAMED = "/Submit", "/ServerReflectionInfo"  # the other methods whose callers send a stream
 MESSAGE_BYTES = 1024 * 1024
 """From this size on, what is for a gateway's bots goes into the next message."""
 
@@ -139,9 +140,12 @@ class JoinedGateway:
                 self._ended.clear()
                 while self._ready and size < MESSAGE_BYTES:
                     number, stream = self._ready.popitem()
-                    if batch := stream.take():
-                        size += len(batch)
-                        response.batches.add(stream=number, response=batch)
+                    assert stream.outbox is not None
+                    if not (batch := stream.outbox.take()):
+                        stream.end(None)
+                        continue
+                    size += len(batch)
+                    response.batches.add(stream=number, response=batch)
                 await context.write(response)
             await asyncio.sleep(GATHER_SECONDS)
 
@@ -154,7 +158,7 @@ class CarriedStream:
     """A bot's stream that ends at a gateway, as its server sees it."""
 
     def __init__(self, on_ready: Callable[[CarriedStream], None]) -> None:
-        """Begin without a bot; `on_ready` is called when `take` has something to send."""
+        """Begin without a bot; `on_ready` is called when its outbox has something to send."""
         loop = asyncio.get_running_loop()
         self.first: asyncio.Future[play.PlayRequest | None] = loop.create_future()  # None if there is none
         self.outbox: Outbox | None = None
@@ -191,13 +195,6 @@ class CarriedStream:
         await asyncio.wait((self._over, outbox.cut_off), return_when=asyncio.FIRST_COMPLETED)
         if (error := outbox.error or (self._over.result() if self._over.done() else None)) is not None:
             raise error
-
-    def take(self) -> bytes:
-        """Return what waits for the bot; the stream ends if that is nothing."""
-        assert self.outbox is not None
-        if not (batch := self.outbox.take()):
-            self.end(None)
-        return batch
 
 
 async def join(
@@ -356,16 +353,19 @@ class Gateway:
         """Pass on a call of another method, with the caller's address and the gateway's own token."""
         shown, address = self._caller(context)
         own = (FORWARDED_FOR, address), (GATEWAY_HEADER, self._access.token)
-        method: Any = self._channel.stream_stream(path)
-        call = method(requests, metadata=(*shown, *own), timeout=context.time_remaining())
         try:
+            # A message that is written while the server refuses its call would replace the server's status.
+            is_streamed = path.endswith(STREAMED)
+            make: Any = self._channel.stream_stream if is_streamed else self._channel.unary_stream
+            asked = requests if is_streamed else await read_request(context)
+            call = make(path)(asked, metadata=(*shown, *own), timeout=context.time_remaining())
             async for response in call:
                 await context.write(response)
+        except ApiError as error:
+            await abort(context, *status_of(error))
         except grpc.aio.AioRpcError as error:
             details = dict(error.trailing_metadata() or ()).get(STATUS_METADATA, b"")
             await abort(context, error.code(), error.details() or "", details)
-        finally:
-            call.cancel()
 
     def _caller(self, context: _Context) -> tuple[list[tuple[str, str]], str]:
         """Return the headers in which a caller shows its token, and its address."""

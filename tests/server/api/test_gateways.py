@@ -27,6 +27,7 @@ from happycity_runtime.event_loop import end_tasks
 from happycity_runtime.tokens import Role
 from happycity_runtime.transport import Access
 from happycity_server.access.gate import Authenticator, Gate, RateLimits
+from happycity_server.access.roles import PUBLIC_SERVICES, method_of
 from happycity_server.access.token_file import revoke_token
 from happycity_server.api.play import PlayService
 from happycity_server.errors import ApiError, ListenError
@@ -220,6 +221,21 @@ async def test_limits_hold_by_the_addresses_of_bots(tmp_path: Path) -> None:
             wrong, far = h.bearer("hc_00000000_wrong"), ("x-forwarded-for", "192.0.2.2")
             tried = [(await h.called(channel, PLAY, (*wrong, one))).reason for one in (near, far)]
             assert tried == ["RATE_LIMITED", "UNAUTHENTICATED"]
+
+
+def test_streamed_methods_are_those_of_the_contract() -> None:
+    """All others have one message, which the gateway reads before it calls."""
+    for service, methods in PUBLIC_SERVICES.items():
+        for path in (f"/{service}/{name}" for name in methods):
+            assert method_of(path).client_streaming == (path == PLAY or path.endswith(program.STREAMED))
+
+
+async def test_refused_calls_keep_their_reasons(tmp_path: Path) -> None:
+    """Also where the server refuses them before it has read their message, however many do that at once."""
+    values: dict[str, Any] = {"calls_per_second": 0.001, "calls_burst": 2, "by_gateway": True}
+    async with arena_with(tmp_path, **values) as arena:
+        asked = await asyncio.gather(*(h.called(arena.channel, GET_MATCH) for _ in range(100)))
+    assert sorted(each.reason for each in asked) == ["RATE_LIMITED"] * 99 + ["UNKNOWN_MATCH"]
 
 
 @pytest.mark.level(2)

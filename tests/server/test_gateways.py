@@ -1,0 +1,115 @@
+"""Gateways as programs, and what a tournament notices when one is killed."""
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pytest
+from structlog.testing import capture_logs
+from tests.commands.programs import records
+from tests.server.api.tournaments import config
+from tests.server.cables import Cable
+from tests.server.conftest import playing
+from tests.server.harness import bearer, connected, issued_token, serving, tournaments_at
+from tests.server.process.test_tls import issue
+from tests.server.test_workers import nothing_was_lost, over
+
+from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
+from happycity_runtime.tokens import Role
+from happycity_runtime.transport import Access
+
+BOTS = ("anna", "ben", "cara", "dan")
+
+
+@asynccontextmanager
+async def gateway_program(
+    server: str, *options: str, **environment: str
+) -> AsyncIterator[tuple[asyncio.subprocess.Process, str]]:
+    """Run `happycity gateway` while the context lasts; yields the process and its address."""
+    command = (sys.executable, "-m", "happycity", "gateway", "--join", server, "--listen", "127.0.0.1:0")
+    process = await asyncio.create_subprocess_exec(
+        *command, *options, stdout=subprocess.PIPE, env={**os.environ, **environment}
+    )
+    assert process.stdout is not None
+    try:
+        yield process, json.loads(await process.stdout.readline())["listening"]
+    finally:
+        if process.returncode is None:
+            process.kill()
+        await process.wait()
+
+
+async def _played(
+    channel: grpc.aio.Channel, address: str, *, kill: asyncio.subprocess.Process | None = None
+) -> pb.WatchTournamentResponse:
+    """Play a tournament between bots that connect to an address, and kill a process in the middle of it."""
+    async with playing(address, *BOTS):
+        made = config(*BOTS, rounds=8, seed=7)
+        tournament_id = (await tournaments_at(channel).CreateTournament(config=made)).tournament_id
+        if kill is not None:
+            await over(channel, tournament_id, games=3)
+            kill.kill()
+        return await over(channel, tournament_id)
+
+
+@pytest.mark.level(2)
+async def test_killed_gateway_changes_no_record(tmp_path: Path) -> None:
+    """Bots behind two gateways play the same games as without, though one of these is killed meanwhile."""
+    found = []
+    for name, number in (("direct", 0), ("gateways", 2)):
+        folder = tmp_path / name
+        folder.mkdir()
+        with capture_logs() as logs:
+            async with serving(folder) as (server, channel):
+                if not number:
+                    last = await _played(channel, server.address)
+                else:
+                    async with (
+                        gateway_program(server.address) as (first, one),
+                        gateway_program(server.address) as (_, two),
+                        Cable.to(one, two) as balancer,
+                    ):
+                        last = await _played(channel, balancer.address, kill=first)
+        left = [entry["bots"] for entry in logs if entry["event"] == "gateway_left"]
+        assert left[:1] == ([2] if number else [])  # the one that was killed, with its bots
+        assert nothing_was_lost(last, last.progress.games_total)
+        found.append(records(f"sqlite:///{folder}/games.sqlite"))
+    assert found[0] == found[1]
+
+
+@pytest.mark.level(2)
+async def test_gateway_joins_and_listens_with_tls(tmp_path: Path) -> None:
+    """Tokens and certificates hold on both ways; SIGTERM ends the program in good order."""
+    tls, tokens = issue(tmp_path, "tls"), tmp_path / "tokens.json"
+    anna, token = issued_token(tokens, Role.BOT, "anna"), issued_token(tokens, Role.GATEWAY, "gate")
+    files: dict[str, Any] = {"tls_cert": tls.cert, "tls_key": tls.key}
+    environment = {"HAPPYCITY_TOKEN": token, "HAPPYCITY_CA": str(tls.ca)}
+    options = "--tls-cert", str(tls.cert), "--tls-key", str(tls.key)
+    async with serving(tmp_path, tokens=tokens, **files) as (server, _):
+        joining = gateway_program(f"grpcs://{server.address}", *options, **environment)
+        async with joining as (process, address), Access(ca=tls.ca).channel(f"grpcs://{address}") as channel:
+            await connected(channel, "anna", bearer(anna))
+            process.terminate()
+            assert await process.wait() == 0
+
+
+@pytest.mark.level(2)
+async def test_gateway_without_the_role_ends_with_one_line(tmp_path: Path) -> None:
+    """Another attempt would change nothing."""
+    tokens = tmp_path / "tokens.json"
+    wrong = issued_token(tokens, Role.BOT, "anna")
+    async with serving(tmp_path, tokens=tokens) as (server, _):
+        command = (sys.executable, "-m", "happycity", "gateway", "--join", server.address)
+        process = await asyncio.create_subprocess_exec(
+            *command, stderr=subprocess.PIPE, env={**os.environ, "HAPPYCITY_TOKEN": wrong}
+        )
+        _, error = await process.communicate()
+    assert process.returncode == 2
+    assert "the token's role is bot; this call needs gateway" in error.decode()
