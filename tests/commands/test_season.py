@@ -38,8 +38,8 @@ REPLACED = "another program connected with the name"
 SEASON = {"deals_at_once": 4, "grace_seconds": 60, "games_per_day": 10_000_000}
 """The grace time is as long as bots try to come back. All deals may wait so long for the guest who leaves.
 
-Of the games of a day, a bot whose rating is exact begins a tenth: in an hour it has a smaller quota used up, and
-rightly nothing is played.
+Of the games of a day, a bot whose rating is exact begins a quarter for its own sake: an hour may use up the
+usual ones, and then rightly nothing is played.
 """
 FORFEITING = {CHEATER, LEAVES, f"{LEAVES}2"}
 """The bots that leave games which they play; no other has a reason to forfeit any."""
