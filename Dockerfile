@@ -27,6 +27,7 @@ COPY evaluation ./evaluation
 COPY server ./server
 COPY tournament ./tournament
 COPY ladder ./ladder
+COPY league ./league
 COPY clients ./clients
 COPY viewer ./viewer
 COPY web ./web

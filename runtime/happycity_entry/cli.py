@@ -47,6 +47,7 @@ COMMANDS = {
         "llm": "happycity_llm.cli:llm",
         "mcp": "happycity_mcp.cli:mcp",
         "benchmark": "happycity_tournament.cli.app:benchmark",
+        "league": "happycity_league.cli:league",
         "dataset": "happycity_envs.dataset_command:dataset",
     },
     "Records and cards": {

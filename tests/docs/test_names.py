@@ -8,7 +8,18 @@ from pathlib import Path
 
 from tools import ROOT
 
-PRODUCT = ("game", "runtime", "evaluation", "server", "tournament", "ladder", "clients", "viewer", "web")
+PRODUCT = (
+    "game",
+    "runtime",
+    "evaluation",
+    "server",
+    "tournament",
+    "ladder",
+    "league",
+    "clients",
+    "viewer",
+    "web",
+)
 _CLASS = re.compile(r"^ *class (\w+)[(:]", re.MULTILINE)
 
 

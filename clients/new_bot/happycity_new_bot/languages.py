@@ -58,8 +58,8 @@ class ProjectLanguage:
 
 
 _BUILT_BY = "pyproject.toml", "hatch_build.py", "README.md", "LICENSE"
-_PACKAGES = "game", "runtime", "evaluation", "server", "tournament", "ladder", "clients", "viewer", "web"
-_PYTHON_SDK = (*_BUILT_BY, *_PACKAGES)
+_PACKAGES = "game", "runtime", "evaluation", "tournament", "ladder", "league", "server", "viewer", "web"
+_PYTHON_SDK = (*_BUILT_BY, *_PACKAGES, "clients")
 
 # Where it is installed already, as in the environment of a checkout, pip must not change it.
 _PYTHON_BUILD = (

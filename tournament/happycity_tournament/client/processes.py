@@ -314,6 +314,7 @@ def start_server(
         **({"HAPPYCITY_SERVE_WEB": "127.0.0.1:0"} if web else {}),
         **({"HAPPYCITY_SERVE_HOUSE": ",".join(map("=".join, house))} if house else {}),
         **({"HAPPYCITY_SERVE_RAY": venue.ray} if venue.ray is not None else {}),
+        **({"HAPPYCITY_SERVE_HOSTED": str(venue.hosted)} if venue.hosted is not None else {}),
         **{name: value for name, value in os.environ.items() if name.startswith("PG")},
     }
     if venue.ray not in (None, LOCAL_RAY):

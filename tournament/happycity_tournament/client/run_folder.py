@@ -49,6 +49,8 @@ class OwnServer:
     """Processes that play games beside it."""
     ray: str | None = None
     """The Ray cluster on whose nodes these are; there, 0 workers are as many as the nodes have CPUs for."""
+    hosted: Path | None = None
+    """The folder of submissions that it plays; None: it hosts no bots."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

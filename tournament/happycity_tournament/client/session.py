@@ -35,6 +35,7 @@ from happycity_tournament.client.processes import (
     start_server,
 )
 from happycity_tournament.client.run_folder import (
+    STORE_FILE,
     TOKENS_FILE,
     OwnServer,
     RemoteServer,
@@ -378,7 +379,7 @@ async def _server_session(
     organiser = tokens.for_role(Role.ORGANISER)
     web = web and not missing_packages("web")
     pages = tokens.for_role(Role.OBSERVER) if web else ""
-    issued = tokens.of(lineup.started)
+    issued = tokens.of((*lineup.started, *lineup.hosted))
     server = start_server(venue, lineup, tokens=tokens.path, folder=folder, web=web)
     bots = start_all_reference_bots(lineup, tokens=issued, environment={}, folder=folder)
     remarking: asyncio.Task[None] | None = None
@@ -427,11 +428,19 @@ async def _remote_session(
 
 
 @asynccontextmanager
-async def open_server_session(lineup: Lineup, folder: Path) -> AsyncIterator[ServerSession]:
-    """Give a server of one's own with the bots of a lineup, for single games; it ends with the context."""
-    view = ProgressView()
+async def open_server_session(
+    lineup: Lineup, folder: Path, *, hosted: Path | None = None, view: ProgressView | None = None
+) -> AsyncIterator[ServerSession]:
+    """Give a server of one's own with the bots of a lineup, which ends with the context.
+
+    It plays the submissions of the folder `hosted`, if there is one. The end of a server of before on its
+    store, such as one that was just killed, is waited for.
+    """
+    view, venue = view or ProgressView(), OwnServer(store=own_store(folder), hosted=hosted)
     with private_files():
-        async with _server_session(OwnServer(store=own_store(folder)), folder, lineup, [], view) as session:
+        if (folder / STORE_FILE).exists():
+            await _wait_for_release(venue.store, view)
+        async with _server_session(venue, folder, lineup, [], view) as session:
             await session.start_bots(lineup, folder, view)
             yield session
 

@@ -1,0 +1,79 @@
+"""The check that recomputes a league from a copy of its folder."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from happycity.errors import ConfigError
+from happycity.records.record import Json
+from happycity_league.cycles import RESULTS_FILE
+from happycity_league.playing import tournaments_of
+from happycity_league.results import gains_of, results_of
+from happycity_league.state import AgentLeague, EditOutcome
+from happycity_tournament.client.run_folder import STORE_FILE, own_store
+from happycity_tournament.config import TournamentConfig
+from happycity_tournament.hosted.submissions import Submissions, digest_of
+from happycity_tournament.plain_json import plain_json
+from happycity_tournament.proof.commitment import Commitment, canonical, engine_digest
+from happycity_tournament.proof.publication import VerificationError
+from happycity_tournament.proof.tournament_proof import publish
+from happycity_tournament.storage.sources import StoreSource
+
+
+def verify(folder: Path, *, processes: int, noted: str | None = None) -> Json:
+    """Recompute a league that is over, and return its results.
+
+    The files of all versions are those that were committed to, the games those of the schedules that follow
+    from the seed, and replayed by the rules; ratings and gains follow from them. `noted` is a hash that was
+    noted before: of the commitment, of seed and salt, or the head of the chain of any cycle.
+
+    Raises:
+        ConfigError: it is not the folder of a league that is over.
+        VerificationError: something in it is not what it has to be.
+    """
+    league = AgentLeague.load(folder)
+    if not league.is_over or not (folder / RESULTS_FILE).is_file():
+        raise ConfigError(f"{folder}: it is not over; continue with: happycity league resume {folder}")
+    commitment, stored = league.commitment, dict[str, int]()
+    if commitment.engine != engine_digest():
+        raise VerificationError("engine: it was played by another version of the rules; use that one")
+    if noted not in (None, commitment.hash, commitment.seed_hash, *(cycle.chain for cycle in league.cycles)):
+        raise VerificationError(f"--noted: {str(noted)[:80]!a} is none of its hashes")
+    submissions = Submissions(folder / "bots")
+    digests = {one.bot.name: digest_of(one.bot, submissions.place(one) / "files") for one in submissions}
+    if (folder / STORE_FILE).exists():
+        with closing(StoreSource(own_store(folder))) as source:
+            source.check()
+            stored = {one.config["title"]: one.id for one in source.tournaments()}
+    for cycle in league.cycles:
+        passed = (edit for edit in cycle.edits.values() if edit.outcome is EditOutcome.ACCEPTED)
+        if cycle.chain != league.link(cycle) or any(
+            edit.digest != digests.get(edit.plays) for edit in passed
+        ):
+            raise VerificationError(f"cycle {cycle.number}: its versions are not those of its commitment")
+        for config in tournaments_of(league, cycle, digests):
+            if config.title not in stored:
+                raise VerificationError(f"{config.title}: its games are missing")
+            _replay(folder, stored.pop(config.title), config, commitment.salt, processes)
+        if canonical(plain_json(gains_of(league, cycle))) != canonical(plain_json(cycle.gains)):
+            raise VerificationError(f"cycle {cycle.number}: its gains are not what the games give")
+    if stored:
+        raise VerificationError(f"{min(stored)!a}: this tournament doesn't belong to the league")
+    results = results_of(league)
+    if canonical(results) + b"\n" != (folder / RESULTS_FILE).read_bytes():
+        raise VerificationError(f"{RESULTS_FILE}: it is not what the games give")
+    return results
+
+
+def _replay(folder: Path, number: int, config: TournamentConfig, salt: str, processes: int) -> None:
+    """Replay the games of a tournament, which have to be all those of its schedule."""
+    with (
+        TemporaryDirectory(prefix="happycity-") as place,
+        closing(StoreSource(own_store(folder), tournament=number)) as source,
+    ):
+        try:
+            publish(source, Commitment.to(config, salt=salt), Path(place), processes=processes)
+        except ConfigError as error:
+            raise VerificationError(f"{config.title}: {error}") from None
