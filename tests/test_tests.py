@@ -14,6 +14,8 @@ ALLOWED: Final = {
     "check/test_faults.py": "a silent bot is given up after a time, which no event shortens",
     "commands/bots/failing.py": "a bot that misbehaves on purpose",
     "commands/test_trouble.py": "it measures what visitors wait, and bounds nothing by it",
+    "league/agents/rogue.py": "an agent that misbehaves on purpose",
+    "league/test_league.py": "a command that plays a whole league lasts as many limits as this has parts",
     "server/api/test_public.py": "the ladder of its server tells nothing yet",
     "server/harness.py": "the clock of a server passes a sweep at a time, as the server's own loop does",
     "server/hosting/probes.py": "a bot that misbehaves on purpose",

@@ -60,8 +60,9 @@ TOKENS = {
     "observer": Role.OBSERVER,
     "organiser": Role.ORGANISER,
     "worker": Role.WORKER,
+    "gateway": Role.GATEWAY,
 }
-VIEWERS = ("public", "bot", "player", "person", "observer", "organiser", "worker")
+VIEWERS = ("public", "bot", "player", "person", "observer", "organiser", "worker", "gateway")
 BOTS = ("player", "away")
 CONFIG = Config(players=2)
 LIVE = ("/", "/matches", "/tournaments", "/ladder/deals", "/tournaments/2")

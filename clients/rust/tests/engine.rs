@@ -43,7 +43,7 @@ fn dealt(case: &Value) -> Position {
     let deal = numbers_of(&case["deal"]);
     let mode = if deal[1] == 1 { Mode::Expert } else { Mode::Family };
     let scoring = if deal[2] == 1 { Scoring::Sum } else { Scoring::Product };
-    let mut position = Position::deal(Config::new(deal[0].into(), mode, scoring).unwrap(), seed_of(&case["deal_seed"]));
+    let mut position = Position::deal(Config::new(deal[0], mode, scoring).unwrap(), seed_of(&case["deal_seed"]));
     for number in numbers_of(&case["moves"]) {
         position.apply(Move::from_index(number.into()).unwrap()).unwrap();
     }
