@@ -47,6 +47,11 @@ def ladder(server: LadderServer, *arguments: object) -> Done:
     return happycity("ladder", *arguments, "--server", server.arena.address)
 
 
+def lines_shown(server: LadderServer, *arguments: object) -> list[str]:
+    """Return what `show` prints, but for lines that say why bots wait, which depends on the moment."""
+    return [line for line in lines_of(server, "show", *arguments) if "not playing: " not in line]
+
+
 def lines_of(server: LadderServer, *arguments: object) -> list[str]:
     """Return what a command prints, without blanks at the ends and empty lines."""
     done = ladder(server, *arguments)
@@ -84,7 +89,7 @@ def test_a_leaderboard_with_all_columns_fits_80() -> None:
 
 @pytest.mark.level(2)
 def test_show(server: LadderServer) -> None:
-    shown = lines_of(server, "show")
+    shown = lines_shown(server)
     listed = shown.index("bots, each by its newest version, by the lower end of the interval")
     name, boards, bots, board, *owners = shown[:listed]
     head, _, *rows = shown[listed + 1 :]
@@ -97,7 +102,7 @@ def test_show(server: LadderServer) -> None:
     assert owners[0].startswith("owners, each by its best bot")
     assert owners[1].split() == ["rank", "owner", "best", "bot", "Elo", "at", "least", "bots"]
     assert {row.split()[1] for row in owners[3:]} <= {"anna", "ben"}
-    assert lines_of(server, "show", "--board", "2-expert")[3].startswith("2-expert, season 1")
+    assert lines_shown(server, "--board", "2-expert")[3].startswith("2-expert, season 1")
     shown = json_of(server, "show", "--ranked", "--limit", "1")
     whole, leaderboard = shown["ladder"], shown["leaderboard"]
     assert (whole["name"], leaderboard["board"], whole["season"]["season_id"]) == (
@@ -114,8 +119,7 @@ def test_show(server: LadderServer) -> None:
 
 def test_bot(server: LadderServer) -> None:
     # A bot's versions with their ratings on each board; the JSON has the history.
-    # A bot that has played its deals waits at times, of which a line tells.
-    shown = [line for line in lines_of(server, "show", "anna") if not line.startswith("not playing: ")]
+    shown = lines_shown(server, "anna")
     whose, head, _, *rows = shown
     assert whose == "anna: of anna"
     assert "version" in head
