@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
-from typing import Any, TypeVar
+from typing import IO, Any, TypeVar
 
 from happycity_entry import EXIT_STOPPED as EXIT_STOPPED  # noqa: PLC0414 - others import it from here
 from happycity_runtime.program import open_standard_streams
@@ -69,6 +70,18 @@ async def first_of(*waits: Coroutine[Any, Any, object]) -> None:
         done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         for task in done:
             task.result()
+
+
+def loops_own(pipe: IO[bytes]) -> IO[bytes]:
+    """Return a pipe for the running event loop, which closes it, in a form in which it does so once.
+
+    uvloop closes the descriptor of a pipe, and then the file: by then another thread may have opened
+    something under the same number, and loses it.
+    """
+    if not type(asyncio.get_running_loop()).__module__.startswith("uvloop"):
+        return pipe
+    with pipe:
+        return open(os.dup(pipe.fileno()), pipe.mode, buffering=0, closefd=False)
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:

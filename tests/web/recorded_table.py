@@ -51,7 +51,6 @@ class RecordedTable:
             "may_play": True,
             "origin": "",
             "address": "",
-            "snapshot": False,
         }
         self.reader = Reader(own, "", values)
         plan = TablePlan(config=config, seats=("me", *NAMES[1:players]), decision_seconds=300.0, seed=seed)

@@ -18,7 +18,7 @@ from happycity_bridge.errors import AnswerError, ProgramEndedError, ProgramError
 from happycity_bridge.search import search_reply
 from happycity_client import Decision
 from happycity_runtime.child import Child, ChildError, child_environment, describe_status
-from happycity_runtime.event_loop import end_tasks
+from happycity_runtime.event_loop import end_tasks, loops_own
 from happycity_runtime.output import LogAllowance
 
 CLOSE_SECONDS = 1.0
@@ -170,7 +170,7 @@ class BridgedProgram:
     async def _connect(self) -> None:
         loop, pipe = asyncio.get_running_loop(), self._child.stdin
         assert pipe is not None
-        self._stdin, _ = await loop.connect_write_pipe(asyncio.BaseProtocol, pipe)
+        self._stdin, _ = await loop.connect_write_pipe(asyncio.BaseProtocol, loops_own(pipe))
         self._pipes.append(self._stdin)
         if self._backlog:
             self._stdin.write(b"".join(self._backlog))
@@ -180,7 +180,8 @@ class BridgedProgram:
         """Read lines until the pipe is closed."""
         loop, reader, line = asyncio.get_running_loop(), asyncio.StreamReader(LONGEST_LINE), b"\n"
         assert pipe is not None
-        transport, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), pipe)
+        protocol = asyncio.StreamReaderProtocol(reader)
+        transport, _ = await loop.connect_read_pipe(lambda: protocol, loops_own(pipe))
         self._pipes.append(transport)
         while line:
             try:
