@@ -7,7 +7,8 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from itertools import islice
+from itertools import groupby, islice
+from operator import attrgetter
 
 import orjson
 
@@ -29,8 +30,6 @@ from happycity_tournament.plain_json import json_line
 
 RecordedGame = tuple[FinishedGame, str | None]
 """A game and its record; None where there is none, or where records are not read."""
-TimedGame = tuple[FinishedGame, str | bytes | None]
-"""A game and its record, in whose place a store may have packed times: it has no metrics then."""
 
 _GAMES_AT_ONCE = 200
 
@@ -122,10 +121,10 @@ def with_recorded_luck(game: FinishedGame, record: str | None) -> FinishedGame:
 
 
 def in_parts(results: Iterable[Result]) -> Iterator[list[Result]]:
-    """Yield results some at once, as those who count them take them."""
-    left = iter(results)
-    while some := list(islice(left, _GAMES_AT_ONCE)):
-        yield some
+    """Yield results some of one tournament at once, as those who count them take them."""
+    for _, own in groupby(results, key=attrgetter("tournament_id")):
+        while some := list(islice(own, _GAMES_AT_ONCE)):
+            yield some
 
 
 def named_record(bots: Sequence[str], record: str) -> str:
@@ -134,12 +133,12 @@ def named_record(bots: Sequence[str], record: str) -> str:
     Raises:
         RecordError: it is not a record.
     """
+    head = f'{{"format":"{FORMAT}",'
+    if '"bots"' not in record and record.startswith(f'{head}"config":'):  # as this project writes them
+        return f'{head}"bots":{json_line(list(bots)).decode()},{record.removeprefix(head)}'
     content = read_record(record)
     if "bots" in content:
         return record
-    head = f'{{"format":"{FORMAT}",'
-    if record.startswith(head):  # as this project writes them
-        return f'{head}"bots":{json_line(list(bots)).decode()},{record.removeprefix(head)}'
     return json_line({"format": content.pop("format"), "bots": list(bots), **content}).decode()
 
 

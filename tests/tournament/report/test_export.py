@@ -140,7 +140,7 @@ def test_a_file_that_can_not_be_written_is_refused_at_once(
     played: Path, run: Run, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
 ) -> None:
     """Reading a large source first would take minutes."""
-    monkeypatch.setattr(Store, "all_games", None)
+    monkeypatch.setattr(Store, "whole_result_parts", None)
     for out, problem in {"none/x": "No such file or directory", ".": "Is a directory"}.items():
         status, _, errors = run(command[0], played, *command[1:], "--out", out)
         assert (status, errors) == (2, f"error: --out: {out} can't be written: {problem}\n")

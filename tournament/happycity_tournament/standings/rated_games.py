@@ -87,14 +87,9 @@ def games_with_reasons(
 
     Copies of games of no tournament are left out.
     """
-    seen = set[int]()
     for game, record in games:
-        if game.tournament_id is None:
-            key = game.result.copy_key
-            if key in seen:
-                continue
-            seen.add(key)
-        yield game, record, rules.reason(game)
+        if game.tournament_id is not None or not rules.is_copy(game.result):
+            yield game, record, rules.reason(game)
 
 
 def rate_games(
