@@ -87,6 +87,7 @@ def test_one_game_is_exported_by_its_id(played: Path, tmp_path: Path, run: Run) 
     assert [game["seats"]] == [stored["seats"] for stored in games if stored["game"] == 7]
 
 
+@pytest.mark.level(1)
 def test_games_without_records_are_counted(tmp_path: Path, run: Run) -> None:
     """They have no metrics, and can't be written as records; without games there are no rows."""
     url = League(BOTS, rounds=1, with_records=False).store(tmp_path / "games.sqlite")

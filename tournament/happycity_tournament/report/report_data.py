@@ -10,6 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
+from happycity.records.record import Json
 from happycity.records.replay import clock_of, metrics_of, movers_of, record_at
 from happycity_tournament.games import Result
 from happycity_tournament.ratings.columns import Ints
@@ -18,9 +19,9 @@ from happycity_tournament.ratings.statistics import Moments, count_metrics
 from happycity_tournament.recorded_games import read_record
 from happycity_tournament.standings.standings import Forfeits, Standing, standings_of
 from happycity_tournament.standings.stats import GameTable, Stats
-from happycity_tournament.storage.packing import unpack_times
+from happycity_tournament.storage.packing import MICROS, unpack_times
 
-_PARTS_AT_ONCE = 10
+_TIMES_AT_ONCE = 300_000
 _POWERS = 10 ** np.arange(17)
 _BITS = (4, 10)
 """Those of an exponent and of three digits, which may be 1000."""
@@ -119,35 +120,42 @@ class ReportData:
 
     def _add_times(self, games: Sequence[Result]) -> None:
         """Take the times in the records of games, and the numbers that their bots sent."""
-        bots: list[int] = []
-        columns: tuple[list[Sequence[int]], ...] = ([], [], [])
-        firsts: list[int] = []
+        timed, packed = list[Result](), list[tuple[bytes, bytes, bytes]]()
         for game in games:
             with record_at(f"game {game.match_id}"):
-                times = self._times_in(game)
-            if times[1]:
-                firsts.append(len(bots))
-                bots += [self._numbers[bot] for bot in game.bots]
-                for column, numbers in zip(columns, times, strict=True):
-                    column.append(numbers)
-        if not firsts:
-            return
-        self.timed_games += len(firsts)
-        movers, think_us, round_trip_us = (np.concatenate(column, dtype=np.int64) for column in columns)
-        seats = movers + np.repeat(firsts, list(map(len, columns[0])))
-        self._thinking.add(np.array(bots)[seats], think_us)
-        self._round_trips.add(np.array(bots), round_trip_us)
+                if isinstance(game.record, bytes):
+                    timed.append(game)
+                    packed.append(unpack_times(game.record, len(game.bots)))
+                elif game.record is not None:
+                    self._add_record(game, read_record(game.record))
+        if timed:
+            movers, *times = map(b"".join, zip(*packed, strict=True))
+            think_us, round_trip_us = (np.frombuffer(each, MICROS) for each in times)
+            decisions = [len(of_game) for of_game, *_ in packed]
+            self._add(timed, decisions, np.frombuffer(movers, np.uint8), think_us, round_trip_us)
 
-    def _times_in(self, game: Result) -> Sequence[Sequence[int]]:
-        """Return movers, think times and round trips of a game; empty where they aren't known."""
-        if game.record is None:
-            return (), (), ()
-        if isinstance(game.record, bytes):
-            return unpack_times(game.record, len(game.bots))
-        content = read_record(game.record)
-        for seat, numbers in metrics_of(content):
+    def _add_record(self, game: Result, record: Json) -> None:
+        for seat, numbers in metrics_of(record):
             count_metrics(self._times[game.bots[seat]].metrics, numbers)
-        return movers_of(content), *clock_of(content)
+        times = clock_of(record)
+        if times[0]:
+            movers, think_us, round_trip_us = map(np.array, (movers_of(record), *times))
+            self._add([game], [len(movers)], movers, think_us, round_trip_us)
+
+    def _add(
+        self,
+        games: Sequence[Result],
+        decisions: Sequence[int],
+        movers: Ints,
+        think_us: Ints,
+        round_trip_us: Ints,
+    ) -> None:
+        """Take the seats of the `decisions` of each game, their times, and the round trips by seat."""
+        self.timed_games += len(games)
+        bots = np.array([self._numbers[bot] for game in games for bot in game.bots])
+        firsts = np.cumsum([0, *(len(game.bots) for game in games[:-1])])
+        self._thinking.add(bots[movers + np.repeat(firsts, decisions)], think_us)
+        self._round_trips.add(bots, round_trip_us)
 
 
 class _Gathered:
@@ -157,13 +165,15 @@ class _Gathered:
         self._histograms = histograms
         self._keys: list[Ints] = []
         """Of each time: its bot, the exponent of ten and three digits, by `_BITS` of a number."""
+        self._gathered = 0
 
     def add(self, bots: Ints, micros: Ints) -> None:
         """Take times in microseconds with the numbers of their bots; 0 is none, as of a bot not asked."""
-        exponents, digits = _three_digits(micros)
+        exponents, digits = _three_digits(micros.astype(np.int64))
         keys = (bots << sum(_BITS)) + (exponents << _BITS[1]) + digits
         self._keys.append(keys[micros > 0].astype(np.int32))
-        if len(self._keys) == _PARTS_AT_ONCE:
+        self._gathered += len(keys)
+        if self._gathered > _TIMES_AT_ONCE:
             self.count()
 
     def count(self) -> None:
@@ -172,7 +182,7 @@ class _Gathered:
         for key, count in zip(keys.tolist(), counts.tolist(), strict=True):
             exponent, digits = divmod(key & (1 << sum(_BITS)) - 1, 1 << _BITS[1])
             self._histograms[key >> sum(_BITS)][digits * 10**exponent] += count
-        self._keys = []
+        self._keys, self._gathered = [], 0
 
 
 def _three_digits(numbers: Ints) -> tuple[Ints, Ints]:

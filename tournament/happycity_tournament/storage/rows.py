@@ -140,6 +140,7 @@ def _endings(text: str) -> tuple[Ending, ...]:
     return tuple(map(Ending, json.loads(text)))
 
 
+@lru_cache(maxsize=1000)
 def _forfeits(text: str) -> tuple[Ending, ...]:
     endings = _endings(text)
     return () if set(endings) == {Ending.FINISHED} else endings
