@@ -162,9 +162,7 @@ class Session:
     @property
     def is_asked(self) -> bool:
         """Whether a decision of one of its games waits for the bot."""
-        # Not by `waiting_since`: each sweep asks this of all sessions, and most games of a busy bot wait.
-        games = self._seats.values()
-        return any(seat.match.asked_at(seat.index) is not None for seats in games for seat in seats)
+        return bool(self.waiting_since)
 
     @property
     def waiting_since(self) -> list[float]:

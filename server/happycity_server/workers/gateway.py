@@ -39,8 +39,10 @@ STREAMED = "/Submit", "/ServerReflectionInfo"  # the other methods whose callers
 MESSAGE_BYTES = 1024 * 1024
 """From this size on, what is for a gateway's bots goes into the next message."""
 
-GATHER_SECONDS = 0.005
-"""How long both ends gather after a message, so that the next one has more bots in it."""
+GATHER_SECONDS = 0.01
+"""The longest time for which both ends gather after a message, so that the next one has more bots in it."""
+GATHER_SECONDS_EACH = 0.00004
+"""How long they gather for each stream. A message costs much, so the more bots share it, the later it may go."""
 
 _CODES = {code.value[0]: code for code in grpc.StatusCode}
 _log = structlog.get_logger()
@@ -98,10 +100,11 @@ class JoinedGateway:
                 if (written := self.streams.get(number)) is not None and written.outbox is not None:
                     written.outbox.written()
             now, steady = self._service.play.lobby.clock(), self._service.steady()
-            for message in request.messages:
-                if (sender := self.streams.get(message.stream)) is not None:
-                    under_way = min(max(0.0, steady - message.read_at_us / 1e6), HOP_SECONDS)
-                    sender.receive(message.request, now - under_way)
+            spoken = zip(request.speaking, request.requests, request.read_at_us, strict=True)
+            for number, message, read_at_us in spoken:
+                if (sender := self.streams.get(number)) is not None:
+                    under_way = min(max(0.0, steady - read_at_us / 1e6), HOP_SECONDS)
+                    sender.receive(message, now - under_way)
             for number in request.closed:
                 if (closed := self.streams.get(number)) is not None:
                     closed.end(None)
@@ -127,8 +130,9 @@ class JoinedGateway:
             self._changed.set()
 
     def _note_ready(self, number: int, stream: CarriedStream) -> None:
+        if not self._ready:
+            self._changed.set()
         self._ready[number] = stream
-        self._changed.set()
 
     async def write(self, context: _Context) -> None:
         """Send what bots are to get, all that there is together."""
@@ -136,18 +140,26 @@ class JoinedGateway:
             await self._changed.wait()
             self._changed.clear()
             while self._ready or self._ended:
-                response, size = self.response(ended=self._ended), 0
+                response = self.response(ended=self._ended)
                 self._ended.clear()
-                while self._ready and size < MESSAGE_BYTES:
-                    number, stream = self._ready.popitem()
-                    assert stream.outbox is not None
-                    if not (batch := stream.outbox.take()):
-                        stream.end(None)
-                        continue
-                    size += len(batch)
-                    response.batches.add(stream=number, response=batch)
+                self._add_batches(response)
                 await context.write(response)
-            await asyncio.sleep(GATHER_SECONDS)
+            await _gather(len(self.streams))
+
+    def _add_batches(self, response: pb.CarryResponse) -> None:
+        """Add what waits for bots, as far as there is room."""
+        batches: dict[int, bytes] = {}
+        size = 0
+        while self._ready and size < MESSAGE_BYTES:
+            number, stream = self._ready.popitem()
+            assert stream.outbox is not None
+            if batch := stream.outbox.take():
+                batches[number] = batch
+                size += len(batch)
+            else:
+                stream.end(None)
+        response.streams.extend(batches)
+        response.batches.extend(batches.values())
 
     def response(self, **parts: Any) -> pb.CarryResponse:
         """Make a message with the time by which gateways stamp."""
@@ -228,6 +240,11 @@ async def join(
         call.cancel()
 
 
+async def _gather(streams: int) -> None:
+    """Wait for more to send, of which there is the more the more streams there are."""
+    await asyncio.sleep(min(GATHER_SECONDS, streams * GATHER_SECONDS_EACH))
+
+
 class _StreamOfBot:
     """The stream of a bot at its gateway."""
 
@@ -284,10 +301,10 @@ class Gateway:
         """Pass on what bots are to get."""
         while isinstance(response := await call.read(), pb.CarryResponse):
             self.ahead = time.monotonic() - response.now_us / 1e6
-            for batch in response.batches:
-                if (stream := self._streams.get(batch.stream)) is not None:
+            for number, batch in zip(response.streams, response.batches, strict=True):
+                if (stream := self._streams.get(number)) is not None:
                     stream.written.clear()
-                    stream.batch.put_nowait(batch.response)
+                    stream.batch.put_nowait(batch)
             for ended in response.ended:
                 if (stream := self._streams.get(ended.stream)) is not None and not stream.ended.done():
                     stream.ended.set_result(ended)
@@ -301,7 +318,7 @@ class Gateway:
             sent, self._sent = self._sent, asyncio.Event()
             await call.write(request)
             sent.set()
-            await asyncio.sleep(GATHER_SECONDS)
+            await _gather(len(self._streams))
 
     async def _room(self, size: int) -> None:
         """Wait until the next request has room for a part of some bytes, which is to be added at once."""
@@ -334,7 +351,9 @@ class Gateway:
         while isinstance(message := await context.read(), bytes):
             read_at_us = max(0, int((time.monotonic() - self.ahead) * 1e6))
             await self._room(len(message))
-            self._request.messages.add(stream=stream.number, request=message, read_at_us=read_at_us)
+            self._request.speaking.append(stream.number)
+            self._request.requests.append(message)
+            self._request.read_at_us.append(read_at_us)
             await self._sent.wait()
             await stream.written.wait()
         self._request.closed.append(stream.number)

@@ -40,6 +40,12 @@ GET_MATCH = "/happycity.v1.MatchService/GetMatch"
 PLAY = "/happycity.v1.PlayService/Play"
 
 
+def spoken(*messages: tuple[int, bytes, int]) -> dict[str, Any]:
+    """Return the fields of messages, each with its stream and the microsecond in which it was read."""
+    speaking, requests, read_at_us = zip(*messages, strict=True)
+    return {"speaking": speaking, "requests": requests, "read_at_us": read_at_us}
+
+
 class ScriptedGateway:
     """A gateway that says what the test wants, without gRPC, with one bot on stream 1."""
 
@@ -64,17 +70,14 @@ class ScriptedGateway:
 
     async def send(self, *requests: play.PlayRequest, read_at_us: int) -> None:
         """Send messages of the bot, and that all was written to it."""
-        messages = [
-            pb.BotMessage(stream=1, request=each.SerializeToString(), read_at_us=read_at_us)
-            for each in requests
-        ]
-        await self.say(written=[1], messages=messages)
+        messages = [(1, request.SerializeToString(), read_at_us) for request in requests]
+        await self.say(written=[1], **spoken(*messages))
 
     async def read(self) -> None:
         response = await self._answers.get()
         self.ended += response.ended
         for batch in response.batches:
-            self.received.MergeFrom(play.PlayResponse.FromString(batch.response))
+            self.received.MergeFrom(play.PlayResponse.FromString(batch))
 
     async def decision(self) -> play.Decision:
         """Read until a decision is asked; return it."""
@@ -164,7 +167,7 @@ async def test_answer_that_was_read_in_time_counts(local: LocalArena, own: Scrip
 
 async def test_gateway_names_streams_that_are_gone(own: ScriptedGateway) -> None:
     """A stream may have ended meanwhile, so that changes nothing."""
-    await own.say(written=[5], closed=[6], messages=[pb.BotMessage(stream=7, request=b"\xff")])
+    await own.say(written=[5], closed=[6], **spoken((7, b"\xff", 0)))
     await own.greet("anna")
 
 
@@ -179,9 +182,7 @@ async def test_bots_of_a_gateway_fail_alone(own: ScriptedGateway) -> None:
     """A message that can't be read, or comes before the welcome, ends its own stream."""
     opened = [pb.Opened(stream=number, address="192.0.2.1") for number in (2, 3)]
     hello = h.hello("ben").SerializeToString()
-    garbage = [pb.BotMessage(stream=2, request=b"\xff\xff")]
-    early = [pb.BotMessage(stream=3, request=hello), pb.BotMessage(stream=3, request=b"")]
-    await own.say(opened=opened, messages=[*garbage, *early])
+    await own.say(opened=opened, **spoken((2, b"\xff\xff", 0), (3, hello, 0), (3, b"", 0)))
     while len(own.ended) < 2:
         await own.read()
     assert {ended.stream for ended in own.ended} == {2, 3}
