@@ -175,7 +175,7 @@ class Lobby:
     def counted(self) -> Counters:
         """Return what is counted, with what waits now: for bots, and to be sent to them."""
         sessions = self.sessions.values()
-        self.counters.bots_asked = sum(session.is_asked for session in sessions)
+        self.counters.bots_asked = sum(bool(session.waiting_since) for session in sessions)
         outboxes = (session.outbox for session in sessions)
         self.counters.outbox_bytes = sum(outbox.waiting_bytes for outbox in outboxes if outbox is not None)
         return self.counters
@@ -341,7 +341,7 @@ class Lobby:
         _log.warning("overloaded", lag=round(lag, 3))
         text = f"the server was late by {lag:.1f} s; nobody is charged for that"
         for session in self.sessions.values():
-            if session.is_asked:
+            if session.waiting_since:
                 session.notice(play.NOTICE_KIND_SERVER_LATE, text)
 
     def _remove_expired(self, session: Session) -> None:

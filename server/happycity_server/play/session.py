@@ -160,11 +160,6 @@ class Session:
         return any(not seats[0].practice for seats in self._seats.values())
 
     @property
-    def is_asked(self) -> bool:
-        """Whether a decision of one of its games waits for the bot."""
-        return bool(self.waiting_since)
-
-    @property
     def waiting_since(self) -> list[float]:
         """When the clock of each decision that waits for the bot was started."""
         asked = (seat.match.asked_at(seat.index) for seat in self._all_seats())
