@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import stat
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -26,6 +27,7 @@ from happycity_league.confined import Confinement
 from happycity_runtime.child import MODEL_KEYS, split_command
 from happycity_runtime.installation import own_checkout
 from happycity_terminal.submitting import BOT_FILE, BotFile
+from happycity_tournament.client.run_folder import RUNS
 from happycity_tournament.hosted.submissions import HostedBot, Submission, Submissions, digest_of, parts_of
 from happycity_tournament.plain_json import adapter
 
@@ -74,8 +76,10 @@ class Project:
         shutil.copytree(self.agent.project, self.folder, symlinks=True)
         _remove(self.folder / ".git")
         (self.history / "info").mkdir(parents=True)
-        excluded = f"/{BRIEF_FILE}\n/{FEEDBACK}\n/{USAGE_FILE}\n"
+        excluded = f"/{BRIEF_FILE}\n/{FEEDBACK}\n/{USAGE_FILE}\n/{RUNS}\n"
         (self.history / "info" / "exclude").write_text(excluded, encoding="utf-8")
+        # Or a project might hide files from those whom its code is shown.
+        (self.history / "info" / "attributes").write_text("* -export-ignore -export-subst\n")
         await self._run(f"{_GIT} init --quiet --initial-branch=main")
         await self.commit(0)
 
@@ -134,8 +138,14 @@ class Project:
         nameless = HostedBot(command=bot.command, language=bot.language)
         return submission, digest_of(nameless, submissions.place(submission) / "files")
 
-    def prepare(self, feedback: Mapping[str, str]) -> None:
-        """Write the brief, from the docs, and the feedback: files by their names."""
+    async def archive(self, cycle: int) -> Path:
+        """Return the files of a cycle as a tar archive, NAME.tar."""
+        path = self.history / f"{self.agent.name}.tar"
+        await self._run(f"{_GIT} archive --format=tar --output={shlex.quote(str(path))} cycle-{cycle}")
+        return path
+
+    def prepare(self, feedback: Mapping[str, str], archives: Iterable[Path] = ()) -> None:
+        """Write the brief, from the docs, and the feedback: texts by the names of files, and archives."""
         root = own_checkout()
         if root is None:
             raise ConfigError(
@@ -149,6 +159,8 @@ class Project:
         (self.folder / FEEDBACK).mkdir()
         for name, text in {f"../{BRIEF_FILE}": brief, **feedback}.items():
             (self.folder / FEEDBACK / name).write_text(text, encoding="utf-8")
+        for archive in archives:
+            shutil.copyfile(archive, self.folder / FEEDBACK / archive.name)
 
     @property
     def _variables(self) -> dict[str, str]:

@@ -24,28 +24,34 @@ AGENTS = Path(__file__).parent / "agents"
 needs_sandbox = pytest.mark.skipif(bool(why_not()), reason=why_not() or "bubblewrap is there")
 
 
-def make_league(folder: Path, *anchors: str, cycles: int, deals: int, care: int) -> Path:
-    """Write the file of a league of a climber, an idle agent and one that fails, with its projects.
+def make_league(folder: Path, *more: str, anchor: str, cycles: int, deals: int, care: int) -> Path:
+    """Write the file of a league of a climber, an agent that fails, and `more`, at tables of two.
 
-    `care` is the constant of the climber's first project. The anchors and one bot more fill a table.
+    `care` is the constant of the climber's first project.
     """
-    for name in ("climber", "idle", "rogue"):
-        shutil.copytree(AGENTS / "climber", folder / name)
+    python, start = sys.executable, AGENTS / "climber"
+    rogue = folder / "rogue"
+    shutil.copytree(start, folder / "climber")
+    shutil.copytree(start, rogue)
     bot = folder / "climber/bot.py"
     bot.write_text(bot.read_text().replace("CARE = 0", f"CARE = {care}"))
-    shutil.copyfile(AGENTS / "rogue.py", folder / "rogue/edit.py")
-    shutil.copyfile(AGENTS / "climber/bot.py", folder / "rogue/first.py")
-    python = sys.executable
+    shutil.copyfile(AGENTS / "rogue.py", rogue / "edit.py")
+    shutil.copyfile(start / "bot.py", rogue / "first.py")
     file = folder / "spring.toml"
-    file.write_text(
-        f"cycles = {cycles}\ndeals = {deals}\nseats = {1 + len(anchors)}\nanchors = {[*anchors]}\n"
-        f"decision_seconds = {LIMIT}\nseed = 1\nsalt = '{'s' * 16}'\n"
-        f"[[agents]]\nname = 'climber'\nproject = 'climber'\ncommand = '{python} edit.py'\nnetwork = false\n"
-        f"[[agents]]\nname = 'idle'\nproject = 'idle'\n"
-        f"[[agents]]\nname = 'rogue'\nproject = 'rogue'\ncommand = '{python} edit.py'\n"
-        "seconds = 10\ndisk_mb = 16\nnetwork = false\n"
-    )
+    own = [
+        agent("climber", "climber", f"{python} edit.py"),
+        agent("rogue", "rogue", f"{python} edit.py", "seconds = 10", "disk_mb = 16"),
+    ]
+    head = f"cycles = {cycles}\ndeals = {deals}\nseats = 2\nanchors = ['{anchor}']\nshare_games = true\n"
+    settings = f"share_code = true\ndecision_seconds = {LIMIT}\nseed = 1\nsalt = '{'s' * 16}'\n"
+    file.write_text("".join([head, settings, *own, *more]))
     return file
+
+
+def agent(name: str, project: Path | str, command: str, *settings: str, network: bool = False) -> str:
+    """Return the lines of an agent in the file of a league."""
+    lines = [f"name = '{name}'", f"project = '{project}'", f"command = {json.dumps(command)}", *settings]
+    return "\n".join(["[[agents]]", *lines, f"network = {json.dumps(network)}", ""])
 
 
 def killed_at(line: str, *arguments: object) -> None:
@@ -84,7 +90,7 @@ def outcomes(shown: dict[str, Any], agent: str) -> list[str]:
 @pytest.mark.level(3)
 def test_a_league_is_played_killed_and_recomputed(tmp_path: Path) -> None:
     """Each phase is done once: what was stored before a kill, in an edit and in games, stays as it is."""
-    file, folder = make_league(tmp_path, "greedy", cycles=2, deals=20, care=2), tmp_path / "spring"
+    file, folder = make_league(tmp_path, anchor="greedy", cycles=2, deals=6, care=2), tmp_path / "spring"
     killed_at("cycle 1: open tables", "run", file)
     before = stored_games(folder)
     killed_at("cycle 2: rogue edits", "resume", folder)
@@ -94,7 +100,6 @@ def test_a_league_is_played_killed_and_recomputed(tmp_path: Path) -> None:
     shown = json.loads(league("show", folder, "--json"))
     assert shown["is_over"]
     assert outcomes(shown, "climber") == ["accepted", "accepted", "unchanged"]
-    assert outcomes(shown, "idle") == ["accepted", "unchanged", "unchanged"]
     assert outcomes(shown, "rogue") == ["accepted", "rejected", "failed"]
     rogue = edits(shown, "rogue")
     assert "NameError: name 'broken' is not defined" in rogue[1]["reason"]
@@ -104,8 +109,12 @@ def test_a_league_is_played_killed_and_recomputed(tmp_path: Path) -> None:
     assert climber["usage"] == {"tokens": 100.0, "money": 0.25}
     assert climber["gain"] > 0
     assert shown["agents"][0]["agent"] == "climber"
-    assert league("show", folder, "--csv").count("\n") == 1 + 3 * 3
+    assert league("show", folder, "--csv").count("\n") == 1 + 2 * 3
+    league("report", folder, "--out", tmp_path / "spring.html")
+    assert "climber is first" in (tmp_path / "spring.html").read_text()
 
+    shared = [folder / f"agents/climber/feedback/{name}" for name in ("others.jsonl", "rogue.tar")]
+    assert all(path.stat().st_size for path in shared)
     shutil.rmtree(folder / "agents")
     copy = tmp_path / "elsewhere" / "copy"
     shutil.copytree(folder, copy)
