@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 import signal
 import sqlite3
@@ -13,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.llm.endpoints import Handler, completion, endpoint
+from tests.llm.test_llm import llama
 from tests.programs import run
 from tests.server.hosting.conftest import why_not
 from tests.waiting import LIMIT
@@ -20,7 +23,7 @@ from tests.waiting import LIMIT
 from happycity_league.proof import verify
 from happycity_tournament.proof.publication import VerificationError
 
-AGENTS = Path(__file__).parent / "agents"
+AGENTS, ROOT = Path(__file__).parent / "agents", Path(__file__).parents[2]
 needs_sandbox = pytest.mark.skipif(bool(why_not()), reason=why_not() or "bubblewrap is there")
 
 
@@ -153,15 +156,64 @@ def _lost_game(folder: Path) -> None:
 
 @needs_sandbox
 @pytest.mark.nightly
+@pytest.mark.timeout(0)  # of which each command has its own limit
 def test_a_climber_climbs_and_an_idle_agent_does_not(tmp_path: Path) -> None:
-    """The gain of the edits has an interval above 0, the trend of who changes nothing contains it."""
-    file, folder = make_league(tmp_path, "random", "greedy", cycles=5, deals=200, care=0), tmp_path / "spring"
-    league("run", file)
+    """Six agents, 200 deals a cycle: the gains of the climber have intervals above 0, those of the idle one not.
+
+    One asks a model whose answers are good, one a real llama.cpp server with random weights, and one builds Go.
+    """
+    start, model = AGENTS / "climber", (sys.executable, ROOT / "league/examples/llm_agent.py", "tiny", "16")
+    good = (start / "bot.py").read_text().replace("CARE = 0", "CARE = 4")
+    cache = subprocess.run(
+        ["go", "env", "GOCACHE"], capture_output=True, text=True, check=True
+    ).stdout.strip()
+    offline = ("env", f"GOCACHE={cache}", "GOPROXY=off", "GOSUMDB=off", "GOFLAGS=-mod=mod -buildvcs=false")
+    new_bot = run("new-bot", "--language", "go", tmp_path / "built")
+    assert new_bot.returncode == 0, new_bot.stderr
+
+    def answer(handler: Handler, _: dict[str, Any]) -> None:
+        handler.send(200, completion(f"FILE bot.py\n```python\n{good}```\n"))
+
+    with endpoint(answer) as stub, llama(tmp_path) as real:
+        asked = [("model", stub), ("tiny", real)]
+        file = make_league(
+            tmp_path,
+            agent("idle", start, "sh -c 'echo \\# $HAPPYCITY_CYCLE >> bot.py'"),
+            *(
+                agent(
+                    name, start, shlex.join(["env", f"OPENAI_BASE_URL={url}", *map(str, model)]), network=True
+                )
+                for name, url in asked
+            ),
+            agent(
+                "built",
+                "built",
+                shlex.join([*offline, *"go build -o bot .".split()]),
+                f"writable = ['{cache}']",
+            ),
+            anchor="random",
+            cycles=5,
+            deals=200,
+            care=-3,
+        )
+        league("run", file)
+    folder = tmp_path / "spring"
     shown = json.loads(league("show", folder, "--json"))
-    assert outcomes(shown, "rogue") == ["accepted", "rejected", "failed", "failed", "failed", "rejected"]
-    gains = [(row["gain"], row["gain_margin"]) for row in edits(shown, "climber") if row["gain"] is not None]
-    assert len(gains) == 2
-    assert all(gain > margin for gain, margin in gains), gains
+    league("report", folder, "--out", tmp_path / "spring.html")
+    assert {name: outcomes(shown, name) for name in ("built", "model", "tiny", "rogue")} == {
+        "built": ["rejected", "accepted", *["unchanged"] * 4],
+        "model": ["accepted", "accepted", *["unchanged"] * 4],
+        "tiny": ["accepted", *["failed"] * 5],
+        "rogue": ["accepted", "rejected", "failed", "failed", "failed", "rejected"],
+    }
+    climber, idle, asking = (
+        [(row["gain"], row["gain_margin"]) for row in edits(shown, name) if row["gain"] is not None]
+        for name in ("climber", "idle", "model")
+    )
+    assert len(climber) == 4
+    assert all(gain > margin for gain, margin in [*climber[:3], *asking]), climber
+    assert len(idle) == 5
+    assert all(abs(gain) <= margin for gain, margin in idle), idle
     agents = {row["agent"]: row for row in shown["agents"]}
     assert agents["climber"]["trend"] > agents["climber"]["trend_margin"]
     assert abs(agents["idle"]["trend"]) <= agents["idle"]["trend_margin"]
