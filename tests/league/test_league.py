@@ -158,9 +158,9 @@ def _lost_game(folder: Path) -> None:
 @pytest.mark.nightly
 @pytest.mark.timeout(0)  # of which each command has its own limit
 def test_a_climber_climbs_and_an_idle_agent_does_not(tmp_path: Path) -> None:
-    """Six agents, 200 deals a cycle: the gains of the climber have intervals above 0, those of the idle one not.
+    """Six agents, 200 deals a cycle: the gains of the climber are above 0, those of the idle one contain it.
 
-    One asks a model whose answers are good, one a real llama.cpp server with random weights, and one builds Go.
+    One asks a model whose answers are good, one a real llama.cpp with random weights, and one builds Go.
     """
     start, model = AGENTS / "climber", (sys.executable, ROOT / "league/examples/llm_agent.py", "tiny", "16")
     good = (start / "bot.py").read_text().replace("CARE = 0", "CARE = 4")
@@ -188,7 +188,7 @@ def test_a_climber_climbs_and_an_idle_agent_does_not(tmp_path: Path) -> None:
             agent(
                 "built",
                 "built",
-                shlex.join([*offline, *"go build -o bot .".split()]),
+                shlex.join([*offline, *["go", "build", "-o", "bot", "."]]),
                 f"writable = ['{cache}']",
             ),
             anchor="random",
