@@ -80,23 +80,22 @@ class Project:
         (self.history / "info" / "exclude").write_text(excluded, encoding="utf-8")
         # Or a project might hide files from those whom its code is shown.
         (self.history / "info" / "attributes").write_text("* -export-ignore -export-subst\n")
-        await self._run(f"{_GIT} init --quiet --initial-branch=main")
+        await self._git("init --quiet --initial-branch=main")
         await self.commit(0)
 
     async def commit(self, cycle: int) -> int:
         """Commit and tag a cycle; return how many lines were added and removed."""
-        await self._run("chmod -R u+rwX .")
-        await self._run(f"{_GIT} add --all")
-        await self._run(f"{_GIT} commit --quiet --allow-empty --message 'Cycle {cycle}'")
-        await self._run(f"{_GIT} tag --force cycle-{cycle}")
-        changed = await self._run(f"{_GIT} diff --shortstat cycle-{max(0, cycle - 1)} cycle-{cycle}")
-        return sum(map(int, _CHANGED.findall(changed)))
+        printed = await self._git(
+            "add --all",
+            f"commit --quiet --allow-empty --message 'Cycle {cycle}'",
+            f"tag --force cycle-{cycle}",
+            f"diff --shortstat cycle-{max(0, cycle - 1)} cycle-{cycle}",
+        )
+        return sum(map(int, _CHANGED.findall(printed)))
 
     async def restore(self, cycle: int) -> None:
         """Make the project what it was at the end of a cycle."""
-        await self._run("chmod -R u+rwX .")
-        await self._run(f"{_GIT} reset --quiet --hard cycle-{cycle}")
-        await self._run(f"{_GIT} clean --quiet -ffdx")
+        await self._git(f"reset --quiet --hard cycle-{cycle}", "clean --quiet -ffdx")
 
     async def edit(self, cycle: int) -> tuple[str, float, float]:
         """Run the agent's command; see `Confinement.run`."""
@@ -124,10 +123,8 @@ class Project:
                 raise ConfigError(f"{BOT_FILE}: it is not a file of {MAX_FILE} bytes at most")
             own = BotFile.read(self.folder)
             split_command(own.command)
-            bot, paths = (
-                HostedBot(name=name, command=own.command, language=own.language),
-                own.paths(self.folder),
-            )
+            bot = HostedBot(name=name, command=own.command, language=own.language)
+            paths = own.paths(self.folder)
             with closing(submissions.upload(bot)) as upload:
                 for part in islice(parts_of(bot, self.folder, paths), 1, None):
                     upload.take(part)
@@ -141,7 +138,7 @@ class Project:
     async def archive(self, cycle: int) -> Path:
         """Return the files of a cycle as a tar archive, NAME.tar."""
         path = self.history / f"{self.agent.name}.tar"
-        await self._run(f"{_GIT} archive --format=tar --output={shlex.quote(str(path))} cycle-{cycle}")
+        await self._git(f"archive --format=tar --output={shlex.quote(str(path))} cycle-{cycle}")
         return path
 
     def prepare(self, feedback: Mapping[str, str], archives: Iterable[Path] = ()) -> None:
@@ -171,16 +168,16 @@ class Project:
         self.log.parent.mkdir(exist_ok=True)
         return Confinement(self.league, self.folder, self.history, limits, writes_history=writes_history)
 
-    async def _run(self, command: str) -> str:
-        """Run a command of the league's own, and return what it prints; ConfigError if it fails."""
+    async def _git(self, *commands: str) -> str:
+        """Run git, once all files can be read, and return what it prints; ConfigError if it fails."""
         limits, log = AgentConfig(name="git", project="-", disk_mb=1 << 30), self.log.with_suffix(".git.log")
         log.unlink(missing_ok=True)
+        script = " && ".join(["chmod -R u+rwX .", *(f"{_GIT} {command}" for command in commands)])
         confinement = self._confinement(limits, writes_history=True)
-        problem, _, _ = await confinement.run(split_command(command), log, self._variables)
+        problem, _, _ = await confinement.run(("sh", "-c", script), log, self._variables)
         printed = log.read_text("utf-8", errors="replace") if log.exists() else ""
         if problem:
-            what, said = command.removeprefix(_GIT).strip(), one_line(printed)[-MAX_REASON:]
-            raise ConfigError(f"{self.agent.name}: {what}: {problem}: {said}")
+            raise ConfigError(f"{self.agent.name}: git: {problem}: {one_line(printed)[-MAX_REASON:]}")
         return printed
 
 
