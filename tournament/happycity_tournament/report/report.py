@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from happycity_runtime.files import replacing
@@ -130,7 +130,7 @@ def render(report: Report) -> str:
     profiles = report.tournament.profiles if report.tournament else {}
     failing = [line for line in bots if line.forfeits]
     return (
-        _environment()
+        environment()
         .get_template("report.html")
         .render(
             report=report,
@@ -154,7 +154,6 @@ def render(report: Report) -> str:
             failing=failing,
             pools=report.ratings.pools,
             forfeits=[ending for ending in FORFEITS if any(line.endings[ending] for line in failing)],
-            line_class=charts.line_class,
             one_end=ONE_END if any(line.has_one_end for line in report.ratings.lines) else "",
             min_deals=MIN_DEALS,
             min_blocks=MIN_BLOCKS,
@@ -162,21 +161,22 @@ def render(report: Report) -> str:
             max_forfeits=MAX_FORFEITS_SHOWN,
             max_reasons=MAX_REASONS,
             score_text=score_text,
-            version=version("happycity"),
         )
     )
 
 
-def _environment() -> Environment:
-    """Return what fills the template."""
-    environment = Environment(
-        loader=PackageLoader("happycity_tournament.report"),
+def environment(*packages: str) -> Environment:
+    """Return what fills templates: those here, and those of other packages that extend them."""
+    places = [PackageLoader(package) for package in ("happycity_tournament.report", *packages)]
+    made = Environment(
+        loader=ChoiceLoader(places),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {
+    made.globals |= {"version": version("happycity"), "line_class": charts.line_class}
+    made.filters |= {
         "whole": charts.whole,
         "percent": "{:.0%}".format,
         "decimal": _decimal,
@@ -184,7 +184,7 @@ def _environment() -> Environment:
         "number": "{:.6g}".format,
         "duration": _duration,
     }
-    return environment
+    return made
 
 
 def _summary(report: Report) -> str:
