@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack, closing
 
 from happycity.records.record import Json
@@ -15,9 +15,8 @@ from happycity_tournament.plain_json import plain_json
 from happycity_tournament.ratings.comparison import BotComparison, PairedGames
 from happycity_tournament.ratings.estimate import estimate_of
 from happycity_tournament.ratings.results import Ratings
-from happycity_tournament.recorded_games import RecordedGame
 from happycity_tournament.standings.counted import CountingRules
-from happycity_tournament.standings.rated_games import games_with_reasons, load_for_rating, rate_games
+from happycity_tournament.standings.rated_games import counted_games, load_for_rating, rate_games
 from happycity_tournament.storage.sources import Source, StoreSource
 
 MIN_TREND = 3
@@ -121,7 +120,9 @@ def gains_of(league: AgentLeague, cycle: Cycle) -> dict[str, BotComparison]:
     for agent, (before, after) in league.compared(cycle).items():
         with ExitStack() as opened:
             sources = [_games(league, cycle, version) for version in (before, after)]
-            games = [_counted(opened.enter_context(closing(source))) for source in sources]
+            for source in sources:
+                opened.enter_context(closing(source))
+            games = [counted_games(source, CountingRules(source.tournaments())) for source in sources]
             paired = PairedGames(*games, renamed={before: after})
         if after in paired.compared_bots:
             gains[agent] = paired.comparison(after)
@@ -133,9 +134,3 @@ def _games(league: AgentLeague, cycle: Cycle, version: str) -> Source:
         ids = {one.config["title"]: one.id for one in source.tournaments()}
     one = StoreSource(own_store(league.folder), tournament=ids[table_title(cycle, version)])
     return LuckAdjusted(one, taken_off=True)
-
-
-def _counted(source: Source) -> Iterator[RecordedGame]:
-    rules = CountingRules(source.tournaments())
-    games = games_with_reasons(source.games(with_records=True), rules)
-    return ((game, record) for game, record, reason in games if reason is None)
