@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from itertools import combinations, permutations
 
@@ -16,10 +16,8 @@ from happycity_tournament.plain_json import plain_json
 from happycity_tournament.ratings.comparison import BotComparison, PairedGames
 from happycity_tournament.ratings.estimate import estimate_of
 from happycity_tournament.ratings.results import Ratings
-from happycity_tournament.recorded_games import RecordedGame
 from happycity_tournament.standings.counted import CountingRules
-from happycity_tournament.standings.rated_games import games_with_reasons, load_for_rating, rate_games
-from happycity_tournament.storage.sources import Source
+from happycity_tournament.standings.rated_games import counted_games, load_for_rating, rate_games
 
 MIN_TREND = 3
 """Cycles below which no trend is computed."""
@@ -131,16 +129,12 @@ def gains_of(league: AgentLeague, cycle: Cycle) -> dict[str, BotComparison]:
     """Return what the edits of a cycle gained, from the games of its compared tables, without their luck."""
     gains: dict[str, BotComparison] = {}
     for agent, pair in league.compared(cycle).items():
-        before, after = (
+        sources = [
             LuckAdjusted(league.games(table_title(cycle, version)), taken_off=True) for version in pair
-        )
-        with closing(before), closing(after):
-            paired = PairedGames(_counted(before), _counted(after), renamed={pair[0]: pair[1]})
+        ]
+        with closing(sources[0]), closing(sources[1]):
+            games = [counted_games(source, CountingRules(source.tournaments())) for source in sources]
+            paired = PairedGames(*games, renamed={pair[0]: pair[1]})
         if pair[1] in paired.compared_bots:
             gains[agent] = paired.comparison(pair[1])
     return gains
-
-
-def _counted(source: Source) -> Iterator[RecordedGame]:
-    games = games_with_reasons(source.games(with_records=True), CountingRules(source.tournaments()))
-    return ((game, record) for game, record, reason in games if reason is None)

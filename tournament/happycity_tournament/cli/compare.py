@@ -16,9 +16,7 @@ if TYPE_CHECKING:
 
     from happycity.records.record import Json
     from happycity_tournament.ratings.comparison import BotComparison, PairedDifference, PairedGames
-    from happycity_tournament.recorded_games import RecordedGame
     from happycity_tournament.standings.counted import CountingRules
-    from happycity_tournament.storage.sources import Source
 
 
 def compare(
@@ -58,7 +56,7 @@ def compare(
     from happycity_tournament.cli.tables import print_lines, reading_games
     from happycity_tournament.ratings.comparison import PairedGames
     from happycity_tournament.standings.counted import CountingRules, Uncounted
-    from happycity_tournament.standings.rated_games import luck_notes
+    from happycity_tournament.standings.rated_games import counted_games, luck_notes
 
     if after is None:
         latest, *others = _runs_of(bot)
@@ -67,7 +65,7 @@ def compare(
     with open_sources([before, after], with_luck=luck_adjusted) as sources:
         rules = [CountingRules(source.tournaments()) for source in sources]
         with reading_games():
-            games = PairedGames(*map(_games, sources, rules), renamed={old: new} if new else {})
+            games = PairedGames(*map(counted_games, sources, rules), renamed={old: new} if new else {})
         names, evaluator = [source.name for source in sources], sources[1].luck_evaluator
         _check(games, names, bot=new or old)
         changed = [name for name in games.compared_bots if name in (games.changed or games.compared_bots)]
@@ -128,13 +126,6 @@ def sentence(comparison: BotComparison, after: str) -> str:
         case Change.UNKNOWN:
             few = plural(comparison.deals, "deal")
             return f"{bot} can't be compared by {few}: an interval takes {MIN_ANYTIME_DEALS}"
-
-
-def _games(source: Source, rules: CountingRules) -> Iterator[RecordedGame]:
-    from happycity_tournament.standings.rated_games import games_with_reasons
-
-    games = games_with_reasons(source.games(with_records=True), rules)
-    return ((game, record) for game, record, reason in games if reason is None)
 
 
 def _check(games: PairedGames, names: Sequence[str], *, bot: str) -> None:

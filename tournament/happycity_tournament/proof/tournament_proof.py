@@ -75,16 +75,13 @@ def publish(
         ConfigError: it is not finished, or not the tournament of the commitment, or a submission is another.
         VerificationError: its games are not those of its schedule, or contradict the rules.
     """
-    from happycity_tournament.standings.rated_games import games_with_reasons
-
     (stored,) = source.tournaments()
     if sight_of_tournament(Viewer.PUBLIC, stored.state) is not Sight.ALL:
         raise ConfigError(f"{source.name}: it is {stored.state.value}; only a finished one can be published")
     if TournamentConfig.of(stored.config) != commitment.deals:
         raise ConfigError(f"{source.name}: its configuration is not the one that was committed to")
-    games = games_with_reasons(source.games(with_records=True), CountingRules([stored]))
-    played = ((game, record) for game, record, reason in games if reason is not Uncounted.AFTER_DECISION)
-    lines = map(game_line, played)
+    rules, games = CountingRules([stored]), source.games(with_records=True)
+    lines = (game_line(one) for one in games if rules.reason(one[0]) is not Uncounted.AFTER_DECISION)
     known = {**commitment.json(), "acts": list(acts)}
     with TemporaryDirectory(prefix="happycity-") as name:
         copies = Submissions(Path(name))

@@ -6,22 +6,20 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, compress, groupby
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from happycity.errors import ConfigError, RecordError, suggestion
 from happycity_tournament.config import MEAN_ELO, TournamentConfig
-from happycity_tournament.games import FinishedGame, Result
+from happycity_tournament.games import Result
 from happycity_tournament.ratings.results import Ratings
 from happycity_tournament.ratings.sprt import SprtState
-from happycity_tournament.recorded_games import check_printable
+from happycity_tournament.recorded_games import RecordedGame, check_printable
 from happycity_tournament.standings.counted import CountingRules, Uncounted
 
 if TYPE_CHECKING:
     from happycity_tournament.ratings.columns import Games
     from happycity_tournament.ratings.estimate import Estimate
     from happycity_tournament.storage.sources import Source
-
-_Record = TypeVar("_Record", bound=str | bytes | None)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,16 +78,12 @@ def load_for_rating(sources: Sequence[Source], renamed: Mapping[str, str]) -> Ra
     )
 
 
-def games_with_reasons(
-    games: Iterable[tuple[FinishedGame, _Record]], rules: CountingRules
-) -> Iterator[tuple[FinishedGame, _Record, Uncounted | None]]:
-    """Yield the games of a source with their records, and why they don't count, if they don't.
-
-    Copies of games of no tournament are left out.
-    """
-    for game, record in games:
-        if game.tournament_id is not None or not rules.is_copy(game.result):
-            yield game, record, rules.reason(game)
+def counted_games(source: Source, rules: CountingRules) -> Iterator[RecordedGame]:
+    """Yield the games of a source that count, by its rules, with their records, and no copies of others."""
+    for game, record in source.games(with_records=True):
+        is_copy = game.tournament_id is None and rules.is_copy(game.result)
+        if not is_copy and rules.reason(game) is None:
+            yield game, record
 
 
 def rate_games(
@@ -160,19 +154,11 @@ class _RatingReader:
                     if bot not in known:
                         (known[bot],) = self.builder.indexes(self.names([bot]))
                 counted, _ = rules.rule(tournament_id).divide(part)
-                new = self._without_copies(counted, rules, apart=tournament_id is None)
+                new = list(compress(counted, self._seen.are_new([one.copy_key for one in counted])))
+                if tournament_id is None:  # equal games of a tournament are different ones
+                    new = [one for one in new if not rules.is_copy(one)]
                 for _, alike in by_size(new):
                     self.builder.extend(alike, known)
                 self.count += len(new)
                 self.copies += len(counted) - len(new)
             self._seen.next_tournament()
-
-    def _without_copies(
-        self, games: Sequence[Result], rules: CountingRules, *, apart: bool
-    ) -> Sequence[Result]:
-        """Return the games that were in no source or tournament before, and, if `apart`, not among these.
-
-        A tournament has no copies in itself: its equal games are different ones.
-        """
-        new = list(compress(games, self._seen.are_new([game.copy_key for game in games])))
-        return [game for game in new if not rules.is_copy(game)] if apart else new
