@@ -36,7 +36,7 @@ _PYTHON: Final = {
     r"server/": "server",
     r"tournament/": "tournament",
     r"ladder/": "ladder",
-    r"league/": "league",
+    r"league/(?!examples/)": "league",
     r"(web|viewer)/": "web and viewer",
     r"clients/(?!conformance/|(\w+/)?examples/)": "clients without the SDK",
     r"tests/": "tests without those of the SDK",

@@ -118,32 +118,45 @@ def show(
 def _print(chosen: AgentLeague) -> None:
     from rich.console import Console
 
-    from happycity_league.results import results_of
-    from happycity_tournament.cli.tables import UNKNOWN, number_text, print_lines, table_of
-
-    def cell(row: Json, name: str, digits: int, sign: str = "") -> str:
-        margin = row.get("margin" if name == "elo" else f"{name}_margin")
-        return UNKNOWN if row[name] is None else number_text(row[name], margin, digits, sign=sign)
+    from happycity_league.results import number_cell, results_of
+    from happycity_tournament.cli.tables import UNKNOWN, print_lines, table_of
 
     console, results = Console(), results_of(chosen)
     columns: dict[str, Callable[[Json], str]] = {
         "bot": lambda row: row["version"] or row["agent"],
-        "Elo": lambda row: cell(row, "elo", 0),
-        "mean": lambda row: cell(row, "mean_elo", 0),
-        "a cycle": lambda row: cell(row, "trend", 1, "+"),
-        "last gain": lambda row: cell(row, "gain", 3, "+"),
+        "Elo": lambda row: number_cell(row, "elo", 0),
+        "mean": lambda row: number_cell(row, "mean_elo", 0),
+        "a cycle": lambda row: number_cell(row, "trend", 1, "+"),
+        "last gain": lambda row: number_cell(row, "gain", 3, "+"),
         "failed": lambda row: str(row["failures"]),
     }
     console.print(table_of(results["agents"], columns, compact=True))
     lines = [line for line in results["ratings"] if line["bot"] in chosen.config.anchors]
     anchors = ", ".join(f"{line['bot']} {line['elo']:.0f}" for line in lines)
-    played = sum(cycle.is_played for cycle in chosen.cycles[1:])
     print_lines(
         console,
-        f"{played} of {chosen.config.cycles} cycles are over; anchors: {anchors or UNKNOWN}",
+        f"{results['played']} of {chosen.config.cycles} cycles are over; anchors: {anchors or UNKNOWN}",
         "ranked by the Elo of the last version; a cycle: the trend; last gain: score on the same deals",
         "±: 95% intervals; that of a gain holds however often you look",
     )
+
+
+@league.command("report")
+def report(
+    folder: Folder,
+    *,
+    out: Annotated[Path, typer.Option(help="The HTML file to write; - is the standard output.")],
+) -> None:
+    """Write a report as one HTML file: standings, curves and tables by cycle, and a matrix of versions."""
+    from happycity_league.report import write_report
+    from happycity_league.state import AgentLeague
+    from happycity_runtime.commands import check_output, until_output_closes
+
+    with until_output_closes():
+        loaded = AgentLeague.load(folder)
+        check_output("--out", out)
+        write_report(loaded, out)
+    remark(f"{out}: a report of {folder}")
 
 
 @league.command("verify")

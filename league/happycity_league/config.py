@@ -72,6 +72,10 @@ class LeagueConfig(CommandSettings):
     """Reference bots that stay; the rating of the first one is fixed."""
     decision_seconds: _Seconds = 10.0
     """Seconds for each decision of a bot."""
+    share_games: bool = False
+    """Whether agents see all games of the last cycle, and not those of their own version alone."""
+    share_code: bool = False
+    """Whether agents see the projects of all others as they were at the end of the last cycle."""
     seed: Annotated[int, Field(strict=True, ge=0, le=2**63)] | None = None
     """Seed of all deals; random by default."""
     salt: Annotated[str, Field(min_length=16, max_length=256)] | None = None

@@ -12,16 +12,14 @@ from happycity_league.config import AgentConfig, version_name
 from happycity_league.playing import play_cycle, table_title
 from happycity_league.projects import EditError, Project
 from happycity_league.results import gains_of, results_of
-from happycity_league.state import AgentLeague, Edit, EditOutcome
+from happycity_league.state import AgentLeague, Cycle, Edit, EditOutcome
 from happycity_runtime.files import replacing
 from happycity_terminal.weaknesses import Weaknesses, weaknesses_of
-from happycity_tournament.client.run_folder import STORE_FILE, own_store
 from happycity_tournament.client.session import ProgressView
 from happycity_tournament.hosted.submissions import Submissions
 from happycity_tournament.plain_json import plain_json
 from happycity_tournament.proof.commitment import canonical
 from happycity_tournament.recorded_games import named_record
-from happycity_tournament.storage.sources import StoreSource
 
 RESULTS_FILE = "results.json"
 """The results of a league that is over, which `happycity league verify` recomputes."""
@@ -29,6 +27,8 @@ MOST_GAMES = 1000
 """Games of the last cycle that an agent gets as records."""
 JUDGED_GAMES = 20
 """Those of them in which its decisions are judged."""
+_Game = tuple[int, tuple[str, ...], str]
+"""A game's id, its bots by seat, and its record."""
 
 
 async def run_league(league: AgentLeague, view: ProgressView) -> bool:
@@ -62,7 +62,7 @@ async def _edit(league: AgentLeague, agent: AgentConfig, view: ProgressView) -> 
         if unfinished.exists():
             await project.restore(cycle.number - 1)
         unfinished.touch()
-        _prepare(league, project, before)
+        await _prepare(league, project, before)
         edit = await _asked(project, cycle.number, edit, view)
     if edit.outcome is EditOutcome.EDITED:
         edit = await _taken(project, cycle.number, edit, Submissions(league.folder / "bots"))
@@ -105,17 +105,10 @@ async def _taken(project: Project, number: int, edit: Edit, submissions: Submiss
     return replace(edit, digest=submission.digest, content=content)
 
 
-def _prepare(league: AgentLeague, project: Project, before: Edit) -> None:
-    """Give an agent its brief and the feedback on the cycle before."""
+async def _prepare(league: AgentLeague, project: Project, before: Edit) -> None:
+    """Give an agent its brief, the feedback on the cycle before, and what others share."""
     name, cycle, submissions = project.agent.name, league.cycles[-2], Submissions(league.folder / "bots")
-    own = list[tuple[int, tuple[str, ...], str]]()
-    if (league.folder / STORE_FILE).exists():
-        with closing(StoreSource(own_store(league.folder))) as source:
-            prefix = table_title(cycle, "")
-            ids = {one.id for one in source.tournaments() if one.config["title"].startswith(prefix)}
-            for game, record in source.games(with_records=True):
-                if game.tournament_id in ids and record is not None and before.plays in game.bots:
-                    own.append((game.match_id, game.bots, named_record(game.bots, record)))
+    own, others = _games(league, cycle, before.plays)
     judged = weaknesses_of(islice(own, JUDGED_GAMES), before.plays, playouts=0) if own else ()
     weaknesses = Weaknesses.of(seat for seats in judged for seat in seats) if own else None
     results = results_of(league)
@@ -130,7 +123,25 @@ def _prepare(league: AgentLeague, project: Project, before: Edit) -> None:
         "games.jsonl": "".join(f"{record}\n" for _, _, record in own[:MOST_GAMES]),
         "weaknesses.json": _json(plain_json(weaknesses)),
     }
-    project.prepare(feedback)
+    if league.config.share_games:
+        feedback["others.jsonl"] = "".join(f"{record}\n" for _, _, record in others[:MOST_GAMES])
+    shared = [one for one in league.config.agents if one.name != name and league.config.share_code]
+    archives = [await Project(league.folder, one).archive(cycle.number) for one in shared]
+    project.prepare(feedback, archives)
+
+
+def _games(league: AgentLeague, cycle: Cycle, bot: str) -> tuple[list[_Game], list[_Game]]:
+    """Return the games of a cycle as records: those of a bot, and all others."""
+    own, others = list[_Game](), list[_Game]()
+    for title in league.tables:
+        if title.startswith(table_title(cycle, "")):
+            with closing(league.games(title)) as source:
+                for game, record in source.games(with_records=True):
+                    if record is not None:
+                        (own if bot in game.bots else others).append(
+                            (game.match_id, game.bots, named_record(game.bots, record))
+                        )
+    return own, others
 
 
 def _json(content: object) -> str:

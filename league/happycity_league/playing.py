@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -10,16 +9,15 @@ from dataclasses import replace
 from happycity import TimeControl
 from happycity.errors import HappyCityError
 from happycity.hosting.v1beta1 import hosting_service_pb2 as pb
-from happycity_league.config import cycle_seed
+from happycity_league.config import cycle_seed, version_name
 from happycity_league.state import AgentLeague, Cycle, EditOutcome
-from happycity_tournament.client.connection import Connection
+from happycity_terminal.submitting import when_tried
 from happycity_tournament.client.session import ProgressView, ServerSession, open_server_session
 from happycity_tournament.config import Format, Gauntlet, RandomRounds, TournamentConfig, TournamentState
 from happycity_tournament.hosted.submissions import Submission, Submissions, SubmissionState
 from happycity_tournament.lineup import BotEntry, Lineup
 from happycity_tournament.schedule.gauntlet import lineup_count
 
-TRIAL_POLL_SECONDS = 0.5
 CONNECT_SECONDS = 60.0
 
 
@@ -67,7 +65,7 @@ async def play_cycle(league: AgentLeague, view: ProgressView) -> None:
     new = {edit.digest: name for name, edit in cycle.edits.items() if edit.digest}
     needed = {edit.plays for edit in cycle.edits.values()}
     needed |= {league.before(name, cycle).plays for name in cycle.edits}
-    names = []
+    names, tried = [], dict[str, Submission]()
     for one in list(submissions):  # the server tries and runs what these states say
         if one.digest in new or one.bot.name in needed:
             names.append(one.bot.name)
@@ -77,32 +75,27 @@ async def play_cycle(league: AgentLeague, view: ProgressView) -> None:
             submissions.save(submissions.change(one, state=SubmissionState.RETIRED))
         elif one.state is SubmissionState.TRYING:  # of an edit that was killed, and made again
             submissions.remove(one)
+    if not names:  # no agent has a version
+        _note_trials(league, {}, submissions)
+        return
     anchors = [BotEntry(name=anchor, builtin=anchor) for anchor in league.config.anchors]
     lineup = Lineup(bots=(*anchors, *(BotEntry(name=name, hosted=True) for name in names)))
     async with open_server_session(lineup, league.folder, hosted=folder, view=view) as session:
         if not cycle.chain:
             view.remark(f"cycle {cycle.number}: {len(new)} new versions are tried")
-            _note_trials(league, await _tried(session.connection, new), submissions)
+            for digest, agent in new.items():
+                named = pb.GetSubmissionRequest(bot=version_name(agent, cycle.number), digest=digest)
+                tried[agent] = Submission.of(await when_tried(session.connection, named))
+            _note_trials(league, tried, submissions)
         await _play_tables(league, session, {one.bot.name: one.digest for one in submissions}, view)
-
-
-async def _tried(connection: Connection, new: Mapping[str, str]) -> dict[str, Submission]:
-    """Wait until the server has tried all new versions; return them as they stand then, by agent."""
-    while True:
-        listed = await connection.call(connection.hosting.ListSubmissions, pb.ListSubmissionsRequest())
-        found = {new[one.digest]: Submission.of(one) for one in listed.submissions if one.digest in new}
-        waiting = [one for one in found.values() if one.state is SubmissionState.TRYING]
-        if stuck := [one for one in waiting if one.result]:
-            raise HappyCityError(f"{stuck[0].bot.name}: {'; '.join(stuck[0].result)}")
-        if not waiting:
-            return found
-        await asyncio.sleep(TRIAL_POLL_SECONDS)
 
 
 def _note_trials(league: AgentLeague, tried: Mapping[str, Submission], submissions: Submissions) -> None:
     """Note what the trials found, and commit to what plays before the first deal."""
     cycle, edits = league.cycles[-1], dict(league.cycles[-1].edits)
     for agent, one in tried.items():
+        if one.state is SubmissionState.TRYING:
+            raise HappyCityError(f"{one.bot.name}: {'; '.join(one.result)}")
         if one.state is SubmissionState.PLAYING:
             outcome, plays = EditOutcome.ACCEPTED, one.bot.name
             edits[agent] = replace(edits[agent], outcome=outcome, plays=plays, reason=one.result)

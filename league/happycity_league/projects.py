@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import stat
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -26,6 +27,7 @@ from happycity_league.confined import Confinement
 from happycity_runtime.child import MODEL_KEYS, split_command
 from happycity_runtime.installation import own_checkout
 from happycity_terminal.submitting import BOT_FILE, BotFile
+from happycity_tournament.client.run_folder import RUNS
 from happycity_tournament.hosted.submissions import HostedBot, Submission, Submissions, digest_of, parts_of
 from happycity_tournament.plain_json import adapter
 
@@ -74,25 +76,26 @@ class Project:
         shutil.copytree(self.agent.project, self.folder, symlinks=True)
         _remove(self.folder / ".git")
         (self.history / "info").mkdir(parents=True)
-        excluded = f"/{BRIEF_FILE}\n/{FEEDBACK}\n/{USAGE_FILE}\n"
+        excluded = f"/{BRIEF_FILE}\n/{FEEDBACK}\n/{USAGE_FILE}\n/{RUNS}\n"
         (self.history / "info" / "exclude").write_text(excluded, encoding="utf-8")
-        await self._run(f"{_GIT} init --quiet --initial-branch=main")
+        # Or a project might hide files from those whom its code is shown.
+        (self.history / "info" / "attributes").write_text("* -export-ignore -export-subst\n")
+        await self._git("init --quiet --initial-branch=main")
         await self.commit(0)
 
     async def commit(self, cycle: int) -> int:
         """Commit and tag a cycle; return how many lines were added and removed."""
-        await self._run("chmod -R u+rwX .")
-        await self._run(f"{_GIT} add --all")
-        await self._run(f"{_GIT} commit --quiet --allow-empty --message 'Cycle {cycle}'")
-        await self._run(f"{_GIT} tag --force cycle-{cycle}")
-        changed = await self._run(f"{_GIT} diff --shortstat cycle-{max(0, cycle - 1)} cycle-{cycle}")
-        return sum(map(int, _CHANGED.findall(changed)))
+        printed = await self._git(
+            "add --all",
+            f"commit --quiet --allow-empty --message 'Cycle {cycle}'",
+            f"tag --force cycle-{cycle}",
+            f"diff --shortstat cycle-{max(0, cycle - 1)} cycle-{cycle}",
+        )
+        return sum(map(int, _CHANGED.findall(printed)))
 
     async def restore(self, cycle: int) -> None:
         """Make the project what it was at the end of a cycle."""
-        await self._run("chmod -R u+rwX .")
-        await self._run(f"{_GIT} reset --quiet --hard cycle-{cycle}")
-        await self._run(f"{_GIT} clean --quiet -ffdx")
+        await self._git(f"reset --quiet --hard cycle-{cycle}", "clean --quiet -ffdx")
 
     async def edit(self, cycle: int) -> tuple[str, float, float]:
         """Run the agent's command; see `Confinement.run`."""
@@ -120,10 +123,8 @@ class Project:
                 raise ConfigError(f"{BOT_FILE}: it is not a file of {MAX_FILE} bytes at most")
             own = BotFile.read(self.folder)
             split_command(own.command)
-            bot, paths = (
-                HostedBot(name=name, command=own.command, language=own.language),
-                own.paths(self.folder),
-            )
+            bot = HostedBot(name=name, command=own.command, language=own.language)
+            paths = own.paths(self.folder)
             with closing(submissions.upload(bot)) as upload:
                 for part in islice(parts_of(bot, self.folder, paths), 1, None):
                     upload.take(part)
@@ -134,8 +135,14 @@ class Project:
         nameless = HostedBot(command=bot.command, language=bot.language)
         return submission, digest_of(nameless, submissions.place(submission) / "files")
 
-    def prepare(self, feedback: Mapping[str, str]) -> None:
-        """Write the brief, from the docs, and the feedback: files by their names."""
+    async def archive(self, cycle: int) -> Path:
+        """Return the files of a cycle as a tar archive, NAME.tar."""
+        path = self.history / f"{self.agent.name}.tar"
+        await self._git(f"archive --format=tar --output={shlex.quote(str(path))} cycle-{cycle}")
+        return path
+
+    def prepare(self, feedback: Mapping[str, str], archives: Iterable[Path] = ()) -> None:
+        """Write the brief, from the docs, and the feedback: texts by the names of files, and archives."""
         root = own_checkout()
         if root is None:
             raise ConfigError(
@@ -149,6 +156,8 @@ class Project:
         (self.folder / FEEDBACK).mkdir()
         for name, text in {f"../{BRIEF_FILE}": brief, **feedback}.items():
             (self.folder / FEEDBACK / name).write_text(text, encoding="utf-8")
+        for archive in archives:
+            shutil.copyfile(archive, self.folder / FEEDBACK / archive.name)
 
     @property
     def _variables(self) -> dict[str, str]:
@@ -159,16 +168,16 @@ class Project:
         self.log.parent.mkdir(exist_ok=True)
         return Confinement(self.league, self.folder, self.history, limits, writes_history=writes_history)
 
-    async def _run(self, command: str) -> str:
-        """Run a command of the league's own, and return what it prints; ConfigError if it fails."""
+    async def _git(self, *commands: str) -> str:
+        """Run git, once all files can be read, and return what it prints; ConfigError if it fails."""
         limits, log = AgentConfig(name="git", project="-", disk_mb=1 << 30), self.log.with_suffix(".git.log")
         log.unlink(missing_ok=True)
+        script = " && ".join(["chmod -R u+rwX .", *(f"{_GIT} {command}" for command in commands)])
         confinement = self._confinement(limits, writes_history=True)
-        problem, _, _ = await confinement.run(split_command(command), log, self._variables)
+        problem, _, _ = await confinement.run(("sh", "-c", script), log, self._variables)
         printed = log.read_text("utf-8", errors="replace") if log.exists() else ""
         if problem:
-            what, said = command.removeprefix(_GIT).strip(), one_line(printed)[-MAX_REASON:]
-            raise ConfigError(f"{self.agent.name}: {what}: {problem}: {said}")
+            raise ConfigError(f"{self.agent.name}: git: {problem}: {one_line(printed)[-MAX_REASON:]}")
         return printed
 
 

@@ -12,14 +12,12 @@ from happycity_league.cycles import RESULTS_FILE
 from happycity_league.playing import tournaments_of
 from happycity_league.results import gains_of, results_of
 from happycity_league.state import AgentLeague, EditOutcome
-from happycity_tournament.client.run_folder import STORE_FILE, own_store
 from happycity_tournament.config import TournamentConfig
 from happycity_tournament.hosted.submissions import Submissions, digest_of
 from happycity_tournament.plain_json import plain_json
 from happycity_tournament.proof.commitment import Commitment, canonical, engine_digest
 from happycity_tournament.proof.publication import VerificationError
 from happycity_tournament.proof.tournament_proof import publish
-from happycity_tournament.storage.sources import StoreSource
 
 
 def verify(folder: Path, *, processes: int, noted: str | None = None) -> Json:
@@ -36,17 +34,16 @@ def verify(folder: Path, *, processes: int, noted: str | None = None) -> Json:
     league = AgentLeague.load(folder)
     if not league.is_over or not (folder / RESULTS_FILE).is_file():
         raise ConfigError(f"{folder}: it is not over; continue with: happycity league resume {folder}")
-    commitment, stored = league.commitment, dict[str, int]()
+    commitment, stored = league.commitment, league.tables
     if commitment.engine != engine_digest():
         raise VerificationError("engine: it was played by another version of the rules; use that one")
     if noted not in (None, commitment.hash, commitment.seed_hash, *(cycle.chain for cycle in league.cycles)):
         raise VerificationError(f"--noted: {str(noted)[:80]!a} is none of its hashes")
     submissions = Submissions(folder / "bots")
     digests = {one.bot.name: digest_of(one.bot, submissions.place(one) / "files") for one in submissions}
-    if (folder / STORE_FILE).exists():
-        with closing(StoreSource(own_store(folder))) as source:
+    if stored:
+        with closing(league.games()) as source:
             source.check()
-            stored = {one.config["title"]: one.id for one in source.tournaments()}
     for cycle in league.cycles:
         passed = (edit for edit in cycle.edits.values() if edit.outcome is EditOutcome.ACCEPTED)
         if cycle.chain != league.link(cycle) or any(
@@ -56,7 +53,8 @@ def verify(folder: Path, *, processes: int, noted: str | None = None) -> Json:
         for config in tournaments_of(league, cycle, digests):
             if config.title not in stored:
                 raise VerificationError(f"{config.title}: its games are missing")
-            _replay(folder, stored.pop(config.title), config, commitment.salt, processes)
+            _replay(league, config, processes)
+            del stored[config.title]
         if canonical(plain_json(gains_of(league, cycle))) != canonical(plain_json(cycle.gains)):
             raise VerificationError(f"cycle {cycle.number}: its gains are not what the games give")
     if stored:
@@ -67,13 +65,11 @@ def verify(folder: Path, *, processes: int, noted: str | None = None) -> Json:
     return results
 
 
-def _replay(folder: Path, number: int, config: TournamentConfig, salt: str, processes: int) -> None:
+def _replay(league: AgentLeague, config: TournamentConfig, processes: int) -> None:
     """Replay the games of a tournament, which have to be all those of its schedule."""
-    with (
-        TemporaryDirectory(prefix="happycity-") as place,
-        closing(StoreSource(own_store(folder), tournament=number)) as source,
-    ):
+    commitment = Commitment.to(config, salt=league.commitment.salt)
+    with TemporaryDirectory(prefix="happycity-") as place, closing(league.games(config.title)) as source:
         try:
-            publish(source, Commitment.to(config, salt=salt), Path(place), processes=processes)
+            publish(source, commitment, Path(place), processes=processes)
         except ConfigError as error:
             raise VerificationError(f"{config.title}: {error}") from None

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, closing
+from contextlib import closing
+from itertools import combinations, permutations
 
 from happycity.records.record import Json
 from happycity_league.playing import table_title
-from happycity_league.state import AgentLeague, Cycle, EditOutcome
-from happycity_tournament.client.run_folder import STORE_FILE, own_store
+from happycity_league.state import AgentLeague, Cycle
+from happycity_tournament.cli.tables import UNKNOWN, number_text
 from happycity_tournament.luck_adjusted import LuckAdjusted
 from happycity_tournament.plain_json import plain_json
 from happycity_tournament.ratings.comparison import BotComparison, PairedGames
@@ -18,29 +19,22 @@ from happycity_tournament.ratings.results import Ratings
 from happycity_tournament.recorded_games import RecordedGame
 from happycity_tournament.standings.counted import CountingRules
 from happycity_tournament.standings.rated_games import games_with_reasons, load_for_rating, rate_games
-from happycity_tournament.storage.sources import Source, StoreSource
+from happycity_tournament.storage.sources import Source
 
 MIN_TREND = 3
 """Cycles below which no trend is computed."""
 
 
 def results_of(league: AgentLeague) -> Json:
-    """Return all results as JSON: rows of agents, best first, rows of cycles, and ratings."""
+    """Return all results as JSON: rows of agents, best first, of cycles, of ratings, and of pairs."""
     ratings = _ratings(league)
-    elos = {line.bot: line for line in ratings.lines}
     rows = [
         {
-            "agent": agent,
-            "cycle": cycle.number,
-            "outcome": edit.outcome.value,
-            "version": (version := league.renamed.get(edit.plays, "")),
-            "elo": elos[version].elo if version in elos else None,
-            "margin": elos[version].margin if version in elos else None,
-            "gain": cycle.gains[agent].score.value if agent in cycle.gains else None,
-            "gain_margin": cycle.gains[agent].score.margin if agent in cycle.gains else None,
-            "changed_lines": edit.changed_lines,
-            "seconds": edit.seconds,
-            "cpu_seconds": edit.cpu_seconds,
+            **{"agent": agent, "cycle": cycle.number, "outcome": edit.outcome.value},
+            "version": league.renamed.get(edit.plays, ""),
+            **_elo(ratings, league.renamed.get(edit.plays, "") if cycle.is_played else ""),
+            **_gain(cycle.gains.get(agent)),
+            **{name: getattr(edit, name) for name in ("changed_lines", "seconds", "cpu_seconds")},
             "usage": dict(edit.usage),
             "reason": "; ".join(edit.reason),
         }
@@ -48,43 +42,63 @@ def results_of(league: AgentLeague) -> Json:
         for agent, edit in cycle.edits.items()
     ]
     agents = [
-        _agent([row for row in rows if row["agent"] == agent.name], ratings) for agent in league.config.agents
+        _agent(agent.name, [row for row in rows if row["agent"] == agent.name], ratings)
+        for agent in league.config.agents
     ]
+    agents.sort(key=lambda row: -math.inf if row["elo"] is None else row["elo"], reverse=True)
+    pairs = permutations([*filter(None, (row["version"] for row in agents)), *league.config.anchors], 2)
     return {
         "commitment": league.commitment.hash,
         "chain": next((cycle.chain for cycle in reversed(league.cycles) if cycle.chain), ""),
         "is_over": league.is_over,
-        "agents": sorted(
-            agents, key=lambda row: -math.inf if row["elo"] is None else row["elo"], reverse=True
-        ),
+        "played": sum(cycle.is_played for cycle in league.cycles[1:]),
+        "agents": agents,
         "cycles": rows,
         "ratings": [plain_json(line) for line in ratings.lines],
+        "matrix": [
+            {"bot": bot, "other": other, **plain_json(difference)}
+            for bot, other in pairs
+            if (difference := ratings.difference(bot, other)) is not None
+        ],
         "notes": list(ratings.notes),
     }
 
 
-def _agent(rows: Sequence[Json], ratings: Ratings) -> Json:
+def number_cell(row: Json, name: str, digits: int, sign: str = "") -> str:
+    """Return a number of a row with half of its interval, as people read it."""
+    margin = row.get("margin" if name == "elo" else f"{name}_margin")
+    return UNKNOWN if row[name] is None else number_text(row[name], margin, digits, sign=sign)
+
+
+def _elo(ratings: Ratings, bot: str) -> Json:
+    line = next((line for line in ratings.lines if line.bot == bot), None)
+    return {"elo": line and line.elo, "margin": line and line.margin}
+
+
+def _gain(found: BotComparison | None) -> Json:
+    return {"gain": found and found.score.value, "gain_margin": found and found.score.margin}
+
+
+def _agent(agent: str, rows: Sequence[Json], ratings: Ratings) -> Json:
     """Return what the rows of one agent amount to."""
     rated = [row for row in rows if row["elo"] is not None]
-    failed = (EditOutcome.FAILED.value, EditOutcome.REJECTED.value)
-    last, gains = rated[-1] if rated else {}, [row for row in rows if row["gain"] is not None]
+    version = rated[-1]["version"] if rated else ""
+    gains = [row for row in rows if row["gain"] is not None] or [_gain(None)]
     trend, trend_margin = trend_of([row["version"] for row in rated], ratings)
     return {
-        **{"agent": rows[0]["agent"] if rows else "", "version": last.get("version", "")},
-        **{"elo": last.get("elo"), "margin": last.get("margin")},
+        **{"agent": agent, "version": version, **_elo(ratings, version)},
         "mean_elo": sum(row["elo"] for row in rated) / len(rated) if rated else None,
         **{"trend": trend, "trend_margin": trend_margin},
-        "gain": gains[-1]["gain"] if gains else None,
-        "gain_margin": gains[-1]["gain_margin"] if gains else None,
-        "failures": sum(row["outcome"] in failed for row in rows),
+        **{name: gains[-1][name] for name in ("gain", "gain_margin")},
+        "failures": sum(row["outcome"] in ("failed", "rejected") for row in rows),
     }
 
 
 def _ratings(league: AgentLeague) -> Ratings:
     """Return the ratings of all versions and anchors by all games."""
-    if not (league.folder / STORE_FILE).exists():
+    if not league.tables:
         return Ratings(lines=())
-    with closing(StoreSource(own_store(league.folder))) as source:
+    with closing(league.games()) as source:
         known = set(source.bots())
         loaded = load_for_rating([source], {old: new for old, new in league.renamed.items() if old in known})
         if not loaded.count:
@@ -102,40 +116,31 @@ def trend_of(versions: Sequence[str], ratings: Ratings) -> tuple[float | None, f
     if count < MIN_TREND:
         return None, None
     square, variance = (count**3 - count) / 12, 0.0
-    weights = [(number - (count - 1) / 2) / square for number in range(count)]
-    weighted = list(zip(weights, versions, strict=True))
+    weighted = [((number - (count - 1) / 2) / square, name) for number, name in enumerate(versions)]
     slope = sum(weight * elos[name] for weight, name in weighted)
-    for weight, name in weighted:
-        for other_weight, other in weighted:
-            if name != other:
-                difference = ratings.difference(name, other)
-                if difference is None or difference.margin is None:
-                    return slope, None
-                variance -= weight * other_weight * difference.margin**2 / 2
+    for (weight, name), (other_weight, other) in combinations(weighted, 2):
+        if name != other:
+            difference = ratings.difference(name, other)
+            if difference is None or difference.margin is None:
+                return slope, None
+            variance -= weight * other_weight * difference.margin**2
     return slope, math.sqrt(max(0.0, variance))
 
 
 def gains_of(league: AgentLeague, cycle: Cycle) -> dict[str, BotComparison]:
     """Return what the edits of a cycle gained, from the games of its compared tables, without their luck."""
     gains: dict[str, BotComparison] = {}
-    for agent, (before, after) in league.compared(cycle).items():
-        with ExitStack() as opened:
-            sources = [_games(league, cycle, version) for version in (before, after)]
-            games = [_counted(opened.enter_context(closing(source))) for source in sources]
-            paired = PairedGames(*games, renamed={before: after})
-        if after in paired.compared_bots:
-            gains[agent] = paired.comparison(after)
+    for agent, pair in league.compared(cycle).items():
+        before, after = (
+            LuckAdjusted(league.games(table_title(cycle, version)), taken_off=True) for version in pair
+        )
+        with closing(before), closing(after):
+            paired = PairedGames(_counted(before), _counted(after), renamed={pair[0]: pair[1]})
+        if pair[1] in paired.compared_bots:
+            gains[agent] = paired.comparison(pair[1])
     return gains
 
 
-def _games(league: AgentLeague, cycle: Cycle, version: str) -> Source:
-    with closing(StoreSource(own_store(league.folder))) as source:
-        ids = {one.config["title"]: one.id for one in source.tournaments()}
-    one = StoreSource(own_store(league.folder), tournament=ids[table_title(cycle, version)])
-    return LuckAdjusted(one, taken_off=True)
-
-
 def _counted(source: Source) -> Iterator[RecordedGame]:
-    rules = CountingRules(source.tournaments())
-    games = games_with_reasons(source.games(with_records=True), rules)
+    games = games_with_reasons(source.games(with_records=True), CountingRules(source.tournaments()))
     return ((game, record) for game, record, reason in games if reason is None)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import fcntl
 import secrets
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path
@@ -19,9 +19,11 @@ from pydantic import ValidationError
 from happycity.errors import ConfigError
 from happycity_league.config import LeagueConfig, version_name
 from happycity_runtime.files import replacing
+from happycity_tournament.client.run_folder import STORE_FILE, own_store
 from happycity_tournament.plain_json import adapter
 from happycity_tournament.proof.commitment import Commitment, bots_digest, digest_of
 from happycity_tournament.ratings.comparison import BotComparison
+from happycity_tournament.storage.sources import StoreSource
 
 STATE_FILE = "league.json"
 
@@ -140,6 +142,18 @@ class AgentLeague:
     def is_over(self) -> bool:
         """Whether all cycles were played."""
         return len(self.cycles) > self.config.cycles and self.cycles[-1].is_played
+
+    @property
+    def tables(self) -> dict[str, int]:
+        """The tournaments in its store: their ids, by title."""
+        if not (self.folder / STORE_FILE).exists():
+            return {}
+        with closing(self.games()) as source:
+            return {one.config["title"]: one.id for one in source.tournaments()}
+
+    def games(self, title: str = "") -> StoreSource:
+        """Return its games, or those of the tournament with a title; the caller closes the source."""
+        return StoreSource(own_store(self.folder), tournament=self.tables[title] if title else None)
 
     def begin_cycle(self) -> None:
         """Begin a new cycle if the last one was played."""

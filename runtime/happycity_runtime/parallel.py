@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from itertools import islice
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from typing import TypeVar
 
 _Item = TypeVar("_Item")
@@ -36,9 +38,7 @@ def in_processes(
         for part in (*first, *chunks):
             yield from map(function, part)
         return
-    with ProcessPoolExecutor(
-        processes, get_context("spawn"), initializer=signal.signal, initargs=(signal.SIGINT, signal.SIG_IGN)
-    ) as pool:
+    with ProcessPoolExecutor(processes, get_context("spawn"), initializer=_begin) as pool:
         waiting = [pool.submit(_mapped, function, part) for part in first]
         try:
             while waiting:
@@ -47,6 +47,19 @@ def in_processes(
                 yield from waiting.pop(0).result()
         finally:
             pool.shutdown(cancel_futures=True)
+
+
+def _begin() -> None:
+    """Leave Ctrl-C to the process that started this one, and end when that is killed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent = parent_process()
+    assert parent is not None
+    parent.join()
+    os._exit(1)
 
 
 def _mapped(function: Callable[[_Item], _Result], items: Sequence[_Item]) -> list[_Result]:

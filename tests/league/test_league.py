@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 import signal
 import sqlite3
@@ -13,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.llm.endpoints import Handler, completion, endpoint
+from tests.llm.test_llm import llama
 from tests.programs import run
 from tests.server.hosting.conftest import why_not
 from tests.waiting import LIMIT
@@ -20,32 +23,38 @@ from tests.waiting import LIMIT
 from happycity_league.proof import verify
 from happycity_tournament.proof.publication import VerificationError
 
-AGENTS = Path(__file__).parent / "agents"
+AGENTS, ROOT = Path(__file__).parent / "agents", Path(__file__).parents[2]
 needs_sandbox = pytest.mark.skipif(bool(why_not()), reason=why_not() or "bubblewrap is there")
 
 
-def make_league(folder: Path, *anchors: str, cycles: int, deals: int, care: int) -> Path:
-    """Write the file of a league of a climber, an idle agent and one that fails, with its projects.
+def make_league(folder: Path, *more: str, anchor: str, cycles: int, deals: int, care: int) -> Path:
+    """Write the file of a league of a climber, an agent that fails, and `more`, at tables of two.
 
-    `care` is the constant of the climber's first project. The anchors and one bot more fill a table.
+    `care` is the constant of the climber's first project.
     """
-    for name in ("climber", "idle", "rogue"):
-        shutil.copytree(AGENTS / "climber", folder / name)
+    python, start = sys.executable, AGENTS / "climber"
+    rogue = folder / "rogue"
+    shutil.copytree(start, folder / "climber")
+    shutil.copytree(start, rogue)
     bot = folder / "climber/bot.py"
     bot.write_text(bot.read_text().replace("CARE = 0", f"CARE = {care}"))
-    shutil.copyfile(AGENTS / "rogue.py", folder / "rogue/edit.py")
-    shutil.copyfile(AGENTS / "climber/bot.py", folder / "rogue/first.py")
-    python = sys.executable
+    shutil.copyfile(AGENTS / "rogue.py", rogue / "edit.py")
+    shutil.copyfile(start / "bot.py", rogue / "first.py")
     file = folder / "spring.toml"
-    file.write_text(
-        f"cycles = {cycles}\ndeals = {deals}\nseats = {1 + len(anchors)}\nanchors = {[*anchors]}\n"
-        f"decision_seconds = {LIMIT}\nseed = 1\nsalt = '{'s' * 16}'\n"
-        f"[[agents]]\nname = 'climber'\nproject = 'climber'\ncommand = '{python} edit.py'\nnetwork = false\n"
-        f"[[agents]]\nname = 'idle'\nproject = 'idle'\n"
-        f"[[agents]]\nname = 'rogue'\nproject = 'rogue'\ncommand = '{python} edit.py'\n"
-        "seconds = 10\ndisk_mb = 16\nnetwork = false\n"
-    )
+    own = [
+        agent("climber", "climber", f"{python} edit.py"),
+        agent("rogue", "rogue", f"{python} edit.py", "seconds = 10", "disk_mb = 16"),
+    ]
+    head = f"cycles = {cycles}\ndeals = {deals}\nseats = 2\nanchors = ['{anchor}']\nshare_games = true\n"
+    settings = f"share_code = true\ndecision_seconds = {LIMIT}\nseed = 1\nsalt = '{'s' * 16}'\n"
+    file.write_text("".join([head, settings, *own, *more]))
     return file
+
+
+def agent(name: str, project: Path | str, command: str, *settings: str, network: bool = False) -> str:
+    """Return the lines of an agent in the file of a league."""
+    lines = [f"name = '{name}'", f"project = '{project}'", f"command = {json.dumps(command)}", *settings]
+    return "\n".join(["[[agents]]", *lines, f"network = {json.dumps(network)}", ""])
 
 
 def killed_at(line: str, *arguments: object) -> None:
@@ -84,7 +93,7 @@ def outcomes(shown: dict[str, Any], agent: str) -> list[str]:
 @pytest.mark.level(3)
 def test_a_league_is_played_killed_and_recomputed(tmp_path: Path) -> None:
     """Each phase is done once: what was stored before a kill, in an edit and in games, stays as it is."""
-    file, folder = make_league(tmp_path, "greedy", cycles=2, deals=20, care=2), tmp_path / "spring"
+    file, folder = make_league(tmp_path, anchor="greedy", cycles=2, deals=6, care=2), tmp_path / "spring"
     killed_at("cycle 1: open tables", "run", file)
     before = stored_games(folder)
     killed_at("cycle 2: rogue edits", "resume", folder)
@@ -94,7 +103,6 @@ def test_a_league_is_played_killed_and_recomputed(tmp_path: Path) -> None:
     shown = json.loads(league("show", folder, "--json"))
     assert shown["is_over"]
     assert outcomes(shown, "climber") == ["accepted", "accepted", "unchanged"]
-    assert outcomes(shown, "idle") == ["accepted", "unchanged", "unchanged"]
     assert outcomes(shown, "rogue") == ["accepted", "rejected", "failed"]
     rogue = edits(shown, "rogue")
     assert "NameError: name 'broken' is not defined" in rogue[1]["reason"]
@@ -104,8 +112,12 @@ def test_a_league_is_played_killed_and_recomputed(tmp_path: Path) -> None:
     assert climber["usage"] == {"tokens": 100.0, "money": 0.25}
     assert climber["gain"] > 0
     assert shown["agents"][0]["agent"] == "climber"
-    assert league("show", folder, "--csv").count("\n") == 1 + 3 * 3
+    assert league("show", folder, "--csv").count("\n") == 1 + 2 * 3
+    league("report", folder, "--out", tmp_path / "spring.html")
+    assert "climber is first" in (tmp_path / "spring.html").read_text()
 
+    shared = [folder / f"agents/climber/feedback/{name}" for name in ("others.jsonl", "rogue.tar")]
+    assert all(path.stat().st_size for path in shared)
     shutil.rmtree(folder / "agents")
     copy = tmp_path / "elsewhere" / "copy"
     shutil.copytree(folder, copy)
@@ -144,15 +156,64 @@ def _lost_game(folder: Path) -> None:
 
 @needs_sandbox
 @pytest.mark.nightly
+@pytest.mark.timeout(0)  # of which each command has its own limit
 def test_a_climber_climbs_and_an_idle_agent_does_not(tmp_path: Path) -> None:
-    """The gain of the edits has an interval above 0, the trend of who changes nothing contains it."""
-    file, folder = make_league(tmp_path, "random", "greedy", cycles=5, deals=200, care=0), tmp_path / "spring"
-    league("run", file)
+    """Six agents, 200 deals a cycle: the gains of the climber are above 0, those of the idle one contain it.
+
+    One asks a model whose answers are good, one a real llama.cpp with random weights, and one builds Go.
+    """
+    start, model = AGENTS / "climber", (sys.executable, ROOT / "league/examples/llm_agent.py", "tiny", "16")
+    good = (start / "bot.py").read_text().replace("CARE = 0", "CARE = 4")
+    cache = subprocess.run(
+        ["go", "env", "GOCACHE"], capture_output=True, text=True, check=True
+    ).stdout.strip()
+    offline = ("env", f"GOCACHE={cache}", "GOPROXY=off", "GOSUMDB=off", "GOFLAGS=-mod=mod -buildvcs=false")
+    new_bot = run("new-bot", "--language", "go", tmp_path / "built")
+    assert new_bot.returncode == 0, new_bot.stderr
+
+    def answer(handler: Handler, _: dict[str, Any]) -> None:
+        handler.send(200, completion(f"FILE bot.py\n```python\n{good}```\n"))
+
+    with endpoint(answer) as stub, llama(tmp_path) as real:
+        asked = [("model", stub), ("tiny", real)]
+        file = make_league(
+            tmp_path,
+            agent("idle", start, "sh -c 'echo \\# $HAPPYCITY_CYCLE >> bot.py'"),
+            *(
+                agent(
+                    name, start, shlex.join(["env", f"OPENAI_BASE_URL={url}", *map(str, model)]), network=True
+                )
+                for name, url in asked
+            ),
+            agent(
+                "built",
+                "built",
+                shlex.join([*offline, *["go", "build", "-o", "bot", "."]]),
+                f"writable = ['{cache}']",
+            ),
+            anchor="random",
+            cycles=5,
+            deals=200,
+            care=-3,
+        )
+        league("run", file)
+    folder = tmp_path / "spring"
     shown = json.loads(league("show", folder, "--json"))
-    assert outcomes(shown, "rogue") == ["accepted", "rejected", "failed", "failed", "failed", "rejected"]
-    gains = [(row["gain"], row["gain_margin"]) for row in edits(shown, "climber") if row["gain"] is not None]
-    assert len(gains) == 2
-    assert all(gain > margin for gain, margin in gains), gains
+    league("report", folder, "--out", tmp_path / "spring.html")
+    assert {name: outcomes(shown, name) for name in ("built", "model", "tiny", "rogue")} == {
+        "built": ["rejected", "accepted", *["unchanged"] * 4],
+        "model": ["accepted", "accepted", *["unchanged"] * 4],
+        "tiny": ["accepted", *["failed"] * 5],
+        "rogue": ["accepted", "rejected", "failed", "failed", "failed", "rejected"],
+    }
+    climber, idle, asking = (
+        [(row["gain"], row["gain_margin"]) for row in edits(shown, name) if row["gain"] is not None]
+        for name in ("climber", "idle", "model")
+    )
+    assert len(climber) == 4
+    assert all(gain > margin for gain, margin in [*climber[:3], *asking]), climber
+    assert len(idle) == 5
+    assert all(abs(gain) <= margin for gain, margin in idle), idle
     agents = {row["agent"]: row for row in shown["agents"]}
     assert agents["climber"]["trend"] > agents["climber"]["trend_margin"]
     assert abs(agents["idle"]["trend"]) <= agents["idle"]["trend_margin"]

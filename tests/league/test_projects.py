@@ -6,6 +6,7 @@ import asyncio
 import shlex
 import shutil
 import sys
+import tarfile
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -76,6 +77,29 @@ def test_history_can_be_read_and_not_written(make: Make) -> None:
     )
     assert asyncio.run(project.edit(1))[0] == ""
     assert "tag: cycle-0" in project.log.read_text()
+
+
+def test_shared_code_is_all_of_the_project(make: Make, tmp_path: Path) -> None:
+    """An agent can't keep a file from those who may read its code."""
+    project = make("open('.gitattributes', 'w').write('* export-ignore')")
+    edited(project, tmp_path)
+    project.prepare({}, [asyncio.run(project.archive(1))])
+    with tarfile.open(project.folder / "feedback/ann.tar") as archive:
+        assert {*archive.getnames()} == {".gitattributes", "bot.py", "bot.toml", "edit.py"}
+
+
+def test_an_edit_practises_without_a_network(make: Make, tmp_path: Path) -> None:
+    """The command is that of the brief; what it leaves is no part of the project."""
+    project = make(
+        "import subprocess, sys\n"
+        "bot = f'mine={sys.executable} bot.py'\n"
+        "command = 'tournament run --bots greedy --seats 2 --rounds 1 --bot'.split()\n"
+        "sys.exit(subprocess.run([sys.executable, '-m', 'happycity', *command, bot]).returncode)\n"
+    )
+    assert asyncio.run(project.edit(1))[0] == "", project.log.read_text()
+    assert "greedy" in project.log.read_text()
+    assert (project.folder / "runs").exists()
+    assert asyncio.run(project.commit(1)) == 0
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,13 @@
-"""What follows from ratings: the trend of an agent."""
+"""What follows from ratings: the trend of an agent, and the page with all results."""
 
+import json
 import math
+from pathlib import Path
 
 import pytest
 
+from happycity_league.config import AgentConfig, LeagueConfig
+from happycity_league.report import render
 from happycity_league.results import trend_of
 from happycity_tournament.ratings.results import BotRating, Difference, Ratings
 
@@ -41,3 +45,31 @@ def test_no_trend_is_computed_of_little() -> None:
     slope, margin = trend_of(list(elos), ratings(elos, margin=None))
     assert slope == pytest.approx(100)
     assert margin is None
+
+
+def league_report(**others: object) -> str:
+    """Return the page of a league of which two of five cycles were played; `others` change its results."""
+    results = json.loads(Path(__file__).with_name("results.json").read_text())
+    config = LeagueConfig(agents=(AgentConfig(name="climber", project="climber"),))
+    return render({**results, **others}, config, title="spring")
+
+
+def test_a_report_has_the_numbers() -> None:
+    page = league_report()
+    assert "climber is first, with " in page
+    assert page.count("<tr>") > 20
+    assert page.count('class="band ') == 3
+    assert "Cycle 2, failed: it took more than 10 s" in page.replace("<bdi>", "").replace("</bdi>", "")
+
+
+def test_a_report_of_nothing_says_so() -> None:
+    assert "No game was finished." in league_report(agents=[], cycles=[], matrix=[], ratings=[])
+
+
+def test_what_agents_and_bots_print_is_text() -> None:
+    results = json.loads(Path(__file__).with_name("results.json").read_text())
+    for row in results["cycles"]:
+        row["reason"], row["usage"] = "<script>alert(1)</script>", {"<b>x": 1.0}
+    page = league_report(cycles=results["cycles"])
+    assert "<script" not in page
+    assert "<b>x" not in page

@@ -7,6 +7,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
+from tests.league.test_results import league_report
 from tests.readers.conftest import tool
 from tests.waiting import LIMIT
 from tests.web.conftest import Site
@@ -78,4 +79,5 @@ def test_reports_are_html(run_folder: Path, tmp_path: Path) -> None:
     pages.mkdir()
     words = ("report", run_folder, "--out", pages / "report.html")
     subprocess.run([sys.executable, "-m", "happycity_tournament", *words], check=True, timeout=LIMIT)
+    (pages / "league.html").write_text(league_report(), encoding="utf-8")
     assert findings(pages) == []

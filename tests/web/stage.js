@@ -31,11 +31,11 @@
       const hit = document.elementFromPoint(target.left + target.width / 2, target.top + target.height / 2);
       if (target.bottom <= innerHeight && !control.contains(hit)) faults.push(`${what} is covered by ${hit?.outerHTML.slice(0, 80)}`);
     }
-    for (const [outer, inside] of [["#seat", "#panel > :is(h2, .guide), #panel .choice:not(.can .choice)"], [".card", ".choice .name"], [".deck", ".deck :is(.number-key, .choice-effects, .deck-back)"]]) {
+    for (const [outer, inside] of [["#seat", "#panel > :is(h2, .guide), #panel .choice:not(.can .choice)"], [".card", ".choice .name"], [".deck", ".deck :is(.number-key, .choice-effects, .deck-back)"], [".can", ".slot.can .effect:not(.text)"]]) {
       for (const one of document.querySelectorAll(inside)) {
         const box = inner(one);
         const around = one.closest(outer)?.getBoundingClientRect();
-        if (!box || !around || one.closest("[data-asks=market], [data-asks=sphinx]")) continue;
+        if (!box || !around || one.closest("[data-asks=market], [data-asks=sphinx]") || !one.checkVisibility({ opacityProperty: true })) continue;
         if (box.bottom > around.bottom + 1.5 || box.right > around.right + 1.5) faults.push(`step ${step}: ${one.className || one.tagName} is cut: ${one.textContent.trim().slice(0, 40)}`);
       }
     }

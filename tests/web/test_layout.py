@@ -2,10 +2,12 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Literal
 
 import pytest
 from playwright.async_api import Browser, Page
+from tests.league.test_results import league_report
 from tests.web.conftest import Site
 from tests.web.ladders import LadderSite
 from tests.web.table import OVERFLOWING, check_layout
@@ -60,3 +62,13 @@ async def test_pages_fit_every_screen(page: Page, site: Site, tournament: int, e
     await page.set_viewport_size({"width": 768, "height": 700})
     assert not await page.evaluate(OVERFLOWING)
     await check(page, f"/matches/{expert_match}", width=1440)
+
+
+@pytest.mark.level(2)
+async def test_the_report_of_a_league_fits_every_screen(browser: Browser, tmp_path: Path) -> None:
+    path = tmp_path / "league.html"
+    path.write_text(league_report(), encoding="utf-8")
+    page = await browser.new_page()
+    await check(page, *[path.as_uri()] * 2)
+    await check(page, *[path.as_uri()] * 2, width=1440)
+    await page.close()

@@ -100,13 +100,10 @@ def submit_bot(server: str | None, folder: Path, act: SubmitAction, *, wait: boo
             size = f"{plural(sent.files, 'file')}, {sent.bytes:,} bytes"
             remark(f"{bot.name} {sent.digest[:12]}: submitted {size}")
             named.digest = sent.digest
-        while True:
-            submission: pb.Submission = await at.call(at.hosting.GetSubmission, named)
-            if act == "show" or not wait or submission.state != pb.SUBMISSION_STATE_TRYING:
-                return submission
-            if submission.result:  # the server could not try it
-                return submission
-            await asyncio.sleep(POLL_SECONDS)
+            if wait:
+                return await when_tried(at, named)
+        found: pb.Submission = await at.call(at.hosting.GetSubmission, named)
+        return found
 
     submission = call_server(RemoteServer.at(server, bot=bot.name), call)
     has_failed = submission.state in (pb.SUBMISSION_STATE_REJECTED, pb.SUBMISSION_STATE_TRYING)
@@ -121,6 +118,15 @@ def submit_bot(server: str | None, folder: Path, act: SubmitAction, *, wait: boo
                 # What a program prints must not move the cursor of whose terminal shows it.
                 typer.echo("  | " + "".join(c if c.isprintable() else " " for c in line))
     raise typer.Exit(int(is_rejected))
+
+
+async def when_tried(at: Connection, named: pb.GetSubmissionRequest) -> pb.Submission:
+    """Return a submission when it was tried, or the server could not try it, which its result says then."""
+    while True:
+        found: pb.Submission = await at.call(at.hosting.GetSubmission, named)
+        if found.result or found.state != pb.SUBMISSION_STATE_TRYING:
+            return found
+        await asyncio.sleep(POLL_SECONDS)
 
 
 def list_submissions(server: str | None, *, as_json: bool) -> None:

@@ -167,9 +167,9 @@ class Gate:
     proxies: TrustedProxies
     """Those that name the addresses of their clients."""
     refused: Counter[str] = field(default_factory=Counter, init=False)
+    """Refusals of all services since the start, by reason; INTERNAL counts the server's failures."""
     gateways: int = field(default=0, init=False)
     """Those that have joined."""
-    """Refusals of all services since the start, by reason; INTERNAL counts the server's failures."""
     streams: dict[str, set[_OpenStream]] = field(default_factory=lambda: defaultdict(set), init=False)
     """The streams of all services that are open, by caller."""
     _sweep_timer: asyncio.TimerHandle | None = field(default=None, init=False)

@@ -146,6 +146,7 @@ def test_the_planner_is_as_strong_as_itself(written: Path) -> None:
     assert result["chain"] == CHAIN
     assert result["columns"]["planner"]["elo"] == {"margin": None, "value": 0.0}
     assert result["columns"]["planner"]["score"]["value"] == 0.5
+    assert result["score"]["margin"] > 0, "by a fixed number of deals, where five are enough"
     assert sum(column["score"]["value"] for column in result["columns"].values()) / len(POOL) == (
         pytest.approx(result["score"]["value"])
     )

@@ -33,6 +33,7 @@ from happycity_tournament.proof.publication import (
 )
 from happycity_tournament.proof.tournament_proof import check_sample, game_line, recount
 from happycity_tournament.ratings.comparison import elo_difference, mean_difference
+from happycity_tournament.ratings.statistics import student_margin
 from happycity_tournament.storage.sources import Source
 
 BENCHMARK_FILE = "benchmark.json"
@@ -271,12 +272,15 @@ def _figures(results: Sequence[Result]) -> Json:
 
 
 def _measured(seats: Sequence[tuple[Result, int]], opponents: Collection[str]) -> Json:
-    """Return score and Elo of the candidate, which sits in these seats, against some opponents."""
+    """Return score and Elo of the candidate, which sits in these seats, against some opponents.
+
+    A protocol fixes the number of deals, so the margins are those for one look.
+    """
     scores = np.array([_score(result, seat, opponents) for result, seat in seats])
     deals = np.array([result.deal_seed for result, _ in seats])
     return {
-        "score": mean_difference(np.zeros(len(scores)), scores, deals=deals),
-        "elo": elo_difference(np.full(len(scores), 0.5), scores, deals=deals),
+        "score": mean_difference(np.zeros(len(scores)), scores, deals=deals, margin=student_margin),
+        "elo": elo_difference(np.full(len(scores), 0.5), scores, deals=deals, margin=student_margin),
     }
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from itertools import zip_longest
@@ -20,6 +20,12 @@ from happycity_tournament.games import WIN, Result, half_points
 from happycity_tournament.ratings.columns import Floats, Ints
 from happycity_tournament.ratings.statistics import ELO_PER_LOGIT, anytime_margin
 from happycity_tournament.recorded_games import RecordedGame
+
+Margin = Callable[[int, float | None], float | None]
+"""Half of an interval, by the number of deals and a standard error.
+
+It is `anytime_margin` for games that somebody looks at while they go on, and `student_margin` for a number of
+deals that was fixed before."""
 
 
 class Change(Enum):
@@ -40,8 +46,7 @@ class PairedDifference(NamedTuple):
 
     value: float
     margin: float | None
-    """Half of its 95% interval, which holds however often one looks; None with fewer than
-    `MIN_ANYTIME_DEALS` deals."""
+    """Half of its 95% interval, by the `Margin` that was asked for; None with too few deals for one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,7 +142,7 @@ class PairedGames:
         rows = self._rows[bot]
         deals = np.array(rows.deals, dtype=np.int64)
         scores, points = np.array(rows.scores).T, np.array(rows.points, dtype=np.float64).T
-        score = mean_difference(*scores, deals=deals)
+        score = mean_difference(*scores, deals=deals, margin=anytime_margin)
         same = bool((scores[0] == scores[1]).all() and (points[0] == points[1]).all())
         return BotComparison(
             bot=bot,
@@ -146,8 +151,8 @@ class PairedGames:
             score_before=float(scores[0].mean()),
             score_after=float(scores[1].mean()),
             score=score,
-            points=mean_difference(*points, deals=deals),
-            elo=elo_difference(*scores, deals=deals),
+            points=mean_difference(*points, deals=deals, margin=anytime_margin),
+            elo=elo_difference(*scores, deals=deals, margin=anytime_margin),
             change=Change.SAME if same else _change(score),
         )
 
@@ -204,16 +209,16 @@ def _first_to_differ(before: Choices, after: Choices) -> Iterator[int]:
 _Key = tuple[int, Hashable, tuple[str, ...]]
 
 
-def mean_difference(before: Floats, after: Floats, *, deals: Ints) -> PairedDifference:
+def mean_difference(before: Floats, after: Floats, *, deals: Ints, margin: Margin) -> PairedDifference:
     """Return mean(after) - mean(before), where pairs of one deal are dependent.
 
-    The margin is `anytime_margin` of the error sqrt(C / (C - 1) * sum over deals of (sum of (d - mean d))^2)
-    / n, for n differences d of C deals: the cluster-robust error of a mean (Liang & Zeger 1986).
+    The margin is that of the error sqrt(C / (C - 1) * sum over deals of (sum of (d - mean d))^2) / n, for n
+    differences d of C deals: the cluster-robust error of a mean (Liang & Zeger 1986).
     """
-    return PairedDifference(float(after.mean() - before.mean()), _margin(after - before, deals))
+    return _difference(float(after.mean() - before.mean()), after - before, deals, margin)
 
 
-def elo_difference(before: Floats, after: Floats, *, deals: Ints) -> PairedDifference | None:
+def elo_difference(before: Floats, after: Floats, *, deals: Ints, margin: Margin) -> PairedDifference | None:
     """Return elo(mean(after)) - elo(mean(before)), where elo(s) = 400 log10(s / (1 - s)) of a mean score s.
 
     The margin is that of `mean_difference` by the delta method: each score counts by elo's slope at its mean,
@@ -224,12 +229,12 @@ def elo_difference(before: Floats, after: Floats, *, deals: Ints) -> PairedDiffe
         return None
     slopes = [ELO_PER_LOGIT / (mean * (1 - mean)) for mean in means]
     first, second = (ELO_PER_LOGIT * math.log(mean / (1 - mean)) for mean in means)
-    return PairedDifference(second - first, _margin(slopes[1] * after - slopes[0] * before, deals))
+    return _difference(second - first, slopes[1] * after - slopes[0] * before, deals, margin)
 
 
-def _margin(differences: Floats, deals: Ints) -> float | None:
-    """Return half of the 95% interval, at any time, of a mean of numbers that are dependent within deals."""
-    return anytime_margin(len(np.unique(deals)), clustered_error(differences, deals))
+def _difference(value: float, differences: Floats, deals: Ints, margin: Margin) -> PairedDifference:
+    """Return a value that varies as a mean of numbers does, which are dependent within deals."""
+    return PairedDifference(value, margin(len(np.unique(deals)), clustered_error(differences, deals)))
 
 
 def clustered_error(differences: Floats, deals: Ints) -> float | None:

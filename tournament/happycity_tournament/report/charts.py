@@ -75,20 +75,36 @@ class EstimatePoint:
     high: float
 
 
-def lines(series: Mapping[str, Sequence[tuple[float, float]]], *, label: str) -> Markup:
+def estimates(series: Mapping[str, Sequence[EstimatePoint]], *, label: str) -> Markup:
+    """Draw lines like `lines`, each in the band of its intervals; all of these have room."""
+    upwards = Scale.over([end for points in series.values() for one in points for end in (one.low, one.high)])
+    middles = {name: [(one.x, one.value) for one in points] for name, points in series.items()}
+    return lines(middles, label=label, upwards=upwards, intervals=[*series.values()])
+
+
+def lines(
+    series: Mapping[str, Sequence[tuple[float, float]]],
+    *,
+    label: str,
+    upwards: Scale | None = None,
+    intervals: Sequence[Sequence[EstimatePoint]] = (),
+) -> Markup:
     """Draw lines by their names over two scales; that of `y` has room for the right nine tenths of the chart.
 
     A line has the colour of its place among the lines, and its name in this colour at the right of its end.
     The names are a picture of their own, which a page may hide where there is no room for both.
     """
     across = Scale(0, max((x for points in series.values() for x, _ in points), default=1))
-    upwards = Scale.over([y for points in series.values() for x, y in points if x >= across.high / 10])
+    if upwards is None:
+        upwards = Scale.over([y for points in series.values() for x, y in points if x >= across.high / 10])
     chart, inner = _lines_chart(
         upwards, across, [(number, whole(number)) for number in across.ticks()], label
     )
     names = _add(ET.Element("g"), "svg", height=_LINES + _AXIS, kind="ends")
     names.set("aria-hidden", "true")  # the legend has the names too
     ends: dict[int, float] = {}
+    for number, own in enumerate(intervals):
+        _band(inner, own, upwards, across, number)
     for number, points in enumerate(series.values()):
         places = " ".join(f"{across.share(x):.4f},{1 - upwards.share(y):.4f}" for x, y in points)
         _add(inner, "polyline", points=places, kind=line_class(number))
@@ -117,15 +133,12 @@ def bands(
     chart, inner = _lines_chart(upwards, across, ticks, label)
     starts = {number: across.share(points[0].x) for number, points in enumerate(series) if points}
     for number, points in enumerate(series):
-        places = [(across.share(point.x), point) for point in points]
-        upper = [f"{place:.4f},{1 - upwards.share(point.high):.4f}" for place, point in places]
-        lower = [f"{place:.4f},{1 - upwards.share(point.low):.4f}" for place, point in reversed(places)]
-        middle = [f"{place:.4f},{1 - upwards.share(point.value):.4f}" for place, point in places]
         if len(points) > 1:
-            _add(inner, "polygon", points=" ".join(upper + lower), kind=f"band s{number % SERIES}")
+            _band(inner, points, upwards, across, number)
+            middle = [f"{across.share(one.x):.4f},{1 - upwards.share(one.value):.4f}" for one in points]
             _add(inner, "polyline", points=" ".join(middle), kind=f"line s{number % SERIES}")
         elif points:  # a line needs two
-            place, point = places[0]
+            place, point = across.share(points[0].x), points[0]
             ends = [_LINES * (1 - upwards.share(end)) for end in (point.low, point.high)]
             _line(chart, (place, ends[0]), (place, ends[1]), kind=f"line s{number % SERIES}")
             height = _LINES * (1 - upwards.share(point.value))
@@ -135,6 +148,15 @@ def bands(
         anchor = "start" if place < 0.03 else "end" if place > 0.97 else "middle"
         _text(chart, str(number + 1), place, _TEXT - 3, anchor=anchor, kind=f"end s{number % SERIES}")
     return _markup(chart)
+
+
+def _band(
+    inner: ET.Element, points: Sequence[EstimatePoint], upwards: Scale, across: Scale, number: int
+) -> None:
+    """Draw the band of some intervals, in the colour of the line with this number."""
+    ends = [(one.x, one.high) for one in points] + [(one.x, one.low) for one in reversed(points)]
+    places = " ".join(f"{across.share(x):.4f},{1 - upwards.share(end):.4f}" for x, end in ends)
+    _add(inner, "polygon", points=places, kind=f"band s{number % SERIES}")
 
 
 def ratings_chart(lines: Sequence[BotRating], *, label: str) -> Markup:

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from happycity_runtime.files import replacing
@@ -26,7 +26,7 @@ from happycity_tournament.report.charts import FORFEITS, ratings_chart
 from happycity_tournament.report.report_data import MAX_FORFEITS_SHOWN, ReportData
 from happycity_tournament.schedule import SprtSchedule
 from happycity_tournament.standings.counted import CountingRules
-from happycity_tournament.standings.rated_games import games_with_reasons, rate_games
+from happycity_tournament.standings.rated_games import rate_games
 from happycity_tournament.standings.standings import score_text
 from happycity_tournament.standings.stats import MAX_HISTORY_BOTS
 from happycity_tournament.storage.sources import Source
@@ -98,8 +98,8 @@ def write_report(source: Source, out: Path, *, sharing: Sequence[str], processes
     rules = CountingRules(tournaments)
     bots = list(dict.fromkeys(source.bots()))
     data = ReportData(bots)
-    for game in games_with_reasons(source.timed_games(), rules):
-        data.add(*game)
+    for part in source.results(whole=True):
+        data.add(*rules.divide(part))
     test = rules.rule(tournaments[0].id).test if len(tournaments) == 1 else None
     configs = [(config, config.bots) for config in rules.configs.values()]
     ratings = rate_games(
@@ -130,7 +130,7 @@ def render(report: Report) -> str:
     profiles = report.tournament.profiles if report.tournament else {}
     failing = [line for line in bots if line.forfeits]
     return (
-        _environment()
+        environment()
         .get_template("report.html")
         .render(
             report=report,
@@ -154,7 +154,6 @@ def render(report: Report) -> str:
             failing=failing,
             pools=report.ratings.pools,
             forfeits=[ending for ending in FORFEITS if any(line.endings[ending] for line in failing)],
-            line_class=charts.line_class,
             one_end=ONE_END if any(line.has_one_end for line in report.ratings.lines) else "",
             min_deals=MIN_DEALS,
             min_blocks=MIN_BLOCKS,
@@ -162,21 +161,22 @@ def render(report: Report) -> str:
             max_forfeits=MAX_FORFEITS_SHOWN,
             max_reasons=MAX_REASONS,
             score_text=score_text,
-            version=version("happycity"),
         )
     )
 
 
-def _environment() -> Environment:
-    """Return what fills the template."""
-    environment = Environment(
-        loader=PackageLoader("happycity_tournament.report"),
+def environment(*packages: str) -> Environment:
+    """Return what fills templates: those here, and those of other packages that extend them."""
+    places = [PackageLoader(package) for package in ("happycity_tournament.report", *packages)]
+    made = Environment(
+        loader=ChoiceLoader(places),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {
+    made.globals |= {"version": version("happycity"), "line_class": charts.line_class}
+    made.filters |= {
         "whole": charts.whole,
         "percent": "{:.0%}".format,
         "decimal": _decimal,
@@ -184,7 +184,7 @@ def _environment() -> Environment:
         "number": "{:.6g}".format,
         "duration": _duration,
     }
-    return environment
+    return made
 
 
 def _summary(report: Report) -> str:
@@ -287,7 +287,7 @@ def _notable(source: Source, data: ReportData, ratings: Ratings) -> list[Notable
         extremes = data.stats.extremes(bot) or ()
         for what, extreme in zip(("most", "fewest"), extremes, strict=False):
             note(source.game(extreme.match_id)[0], f"{what} points of {bot}: {extreme.points}")
-    for game in data.forfeited:
+    for game in (source.game(match_id)[0] for match_id in data.forfeited):
         for bot, seat in zip(game.bots, game.seats, strict=True):
             if seat.forfeited:
                 reason = f" ({seat.reason})" if seat.reason else ""

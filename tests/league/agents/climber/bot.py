@@ -3,7 +3,7 @@
 from happycity_client import Bot, Decision, Move, MoveKind, run
 
 CARE = 0
-"""In how many of four decisions it looks at the prices."""
+"""In how many of four decisions it looks at the prices; negative: to do what is cheapest."""
 
 
 class Careful(Bot):
@@ -11,9 +11,9 @@ class Careful(Bot):
 
     def choose(self, decision: Decision) -> Move:
         """Return one of the moves."""
-        if self.rng.randrange(4) >= CARE:
+        if self.rng.randrange(4) >= abs(CARE):
             return self.rng.choice(list(decision.moves))
-        return max(decision.moves, key=price)
+        return (max if CARE > 0 else min)(decision.moves, key=price)
 
 
 def price(move: Move) -> int:
