@@ -346,22 +346,15 @@ def gateways(given: argparse.Namespace, folder: Path, stack: ExitStack) -> None:
     for name, each in costs.items():
         ratios = [cost / other for cost, other in zip(each, costs[last], strict=True)]
         low, high = interval(ratios)
-        print(
-            f"{name:>24}: {median(each):6.1f} us of the server, {median(ratios):.2f} ({low:.2f} to {high:.2f}) "
-            f"of {last}: {1e6 / median(each):,.0f} decisions/s a core; {_of_gateways(hops[name], ways[name][1])}"
-        )
+        cost = median(each)
+        print(f"{name:>24}: {cost:6.1f} us of the server, {1e6 / cost:,.0f} decisions/s a core")
+        print(f"{'':>24}  {median(ratios):.2f} ({low:.2f} to {high:.2f}) of {last}")
+        if number := ways[name][1]:
+            hop = median(hops[name])
+            print(f"{'':>24}  {hop:.1f} us of its gateway, {number * 1e6 / hop:,.0f} decisions/s of all")
 
 
-def _of_gateways(hops: Sequence[float], number: int) -> str:
-    """Return what gateways take for a decision, and how many a second they can carry on a core each."""
-    if not number:
-        return "no gateway"
-    return f"{median(hops):.1f} us of its gateway: {number * 1e6 / median(hops):,.0f} decisions/s"
-
-
-def _carried(
-    server: Loaded, gateways: Sequence[str], seconds: int, name: str
-) -> tuple[float, float]:
+def _carried(server: Loaded, gateways: Sequence[str], seconds: int, name: str) -> tuple[float, float]:
     """Let a turn pass; return the microseconds of the server and of gateways for a decision.
 
     `gateways` are the addresses of their metrics.

@@ -262,8 +262,7 @@ class Gateway:
         self._changed = asyncio.Event()  # there is something to send
         self._open_streams = Gauge("happycity_gateway_streams", "Streams of bots.", registry=None)
         self._open_streams.set_function(lambda: len(self._streams))
-        text = "Messages that were carried, by who said them."
-        self._carried = Counter("happycity_gateway_messages", text, ["origin"], registry=None)
+        self._carried = Counter("happycity_gateway_messages", "Carried ones.", ["origin"], registry=None)
         self._sent = asyncio.Event()  # the next request was sent; each has its own event
         self.ahead = 0.0  # of the server's clock, in seconds: by the last message, whose way isn't charged so
 
