@@ -54,6 +54,8 @@ class Trouble:
 @dataclass(frozen=True)
 class Arena:
     server: ServerProcess
+    entrance: ServerProcess
+    """To which bad bots connect: the server, or a gateway."""
     folder: Path
     """Where its log is."""
     matches: Matches
@@ -129,8 +131,8 @@ class Arena:
 
     @asynccontextmanager
     async def bounded_memory(self, megabytes: float = 20.0) -> AsyncIterator[None]:
-        """Check that the server's memory hardly grows while the context lasts."""
-        before = self.server.megabytes()
+        """Check that the memory of the server, and of a gateway, hardly grows while the context lasts."""
+        before = [process.megabytes() for process in (self.server, self.entrance)]
         yield
-        grown = self.server.megabytes() - before
-        assert grown < megabytes
+        after = [process.megabytes() for process in (self.server, self.entrance)]
+        assert max(late - early for early, late in zip(before, after, strict=True)) < megabytes

@@ -9,7 +9,7 @@ import pytest
 from tests.misbehaviour.arena import GOOD, Arena
 from tests.server.api.arena import Arena as Matches
 from tests.server.harness import Clock
-from tests.server.server_process import ServerProcess, server_process
+from tests.server.server_process import ServerProcess, gateway_process, server_process
 
 from happycity.records.record import Json
 
@@ -40,11 +40,27 @@ def undisturbed() -> list[Json]:
     return []
 
 
+@pytest.fixture(
+    scope="module",
+    params=[False, pytest.param(True, marks=pytest.mark.nightly)],
+    ids=["direct", "by gateway"],
+)
+def entrance(server: ServerProcess, request: pytest.FixtureRequest) -> Iterator[ServerProcess]:
+    """Yield where bad bots connect: at the server, or a gateway before it."""
+    if not request.param:
+        yield server
+        return
+    with gateway_process(server) as gateway:
+        yield gateway
+
+
 @pytest.fixture
-async def arena(server: ServerProcess, folder: Path, undisturbed: list[Json]) -> AsyncIterator[Arena]:
+async def arena(
+    server: ServerProcess, entrance: ServerProcess, folder: Path, undisturbed: list[Json]
+) -> AsyncIterator[Arena]:
     """Yield the server; after the test it must serve the good bots as if nothing had been."""
-    async with grpc.aio.insecure_channel(server.address) as channel, AsyncExitStack() as closing:
-        opened = Arena(server, folder, Matches(server.address, channel, Clock(), closing))
+    async with grpc.aio.insecure_channel(entrance.address) as channel, AsyncExitStack() as closing:
+        opened = Arena(server, entrance, folder, Matches(entrance.address, channel, Clock(), closing))
         if not undisturbed:
             undisturbed.append(await opened.side_match())
             # What a server needs once, at its first tournament, isn't held against a bot.

@@ -45,7 +45,7 @@ async def test_garbage_ends_its_own_connection_only(arena: Arena, content: bytes
     """What is no gRPC is cut off at once, however often it comes."""
 
     def send() -> None:
-        host, _, port = arena.server.address.rpartition(":")
+        host, _, port = arena.entrance.address.rpartition(":")
         for _ in range(20):
             with socket.create_connection((host, int(port))) as connection, suppress(ConnectionError):
                 connection.sendall(content)
@@ -89,7 +89,7 @@ def babbling(arena: Arena, name: str) -> Iterator[Any]:
             yield REQUEST
 
     # Where a message is written to a stream that ends, grpc.aio raises an error of its own.
-    with grpc.insecure_channel(arena.server.address) as channel:
+    with grpc.insecure_channel(arena.entrance.address) as channel:
         call: Any = PlayServiceStub(channel).Play(babble())  # which ends when nobody holds it
         yield call
         enough.set()

@@ -10,6 +10,7 @@ from tests.server.harness import Clock
 
 from happycity import Move
 from happycity_client import Bot, BotFactory, Decision, Settings, play
+from happycity_runtime.transport import Access
 
 
 class FirstMove(Bot):
@@ -26,7 +27,10 @@ class RandomMove(Bot):
 async def playing(
     address: str, *names: str, bot: BotFactory = RandomMove, **settings: Any
 ) -> AsyncIterator[None]:
-    own = [Settings(name=name, server=address, **settings) for name in names]
+    own = [
+        Settings(**{"name": name, "server": address, "access": Access.of_bot(name), **settings})
+        for name in names
+    ]
     tasks = [asyncio.create_task(play(bot, each)) for each in own]
     try:
         yield

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -77,6 +78,25 @@ async def ended_server(
     finally:
         process.send_signal(by)
         await process.wait()
+
+
+@contextmanager
+def gateway_process(server: ServerProcess, *flags: str, token: str = "") -> Iterator[ServerProcess]:
+    """Run a gateway of a server while the context lasts."""
+    command = [
+        *(sys.executable, "-m", "happycity", "gateway", "--stop-with-stdin", "--join", server.address),
+        *("--listen", "127.0.0.1:0", "--metrics", "127.0.0.1:0", *flags),
+    ]
+    environment = {**os.environ, "HAPPYCITY_TOKEN": token}
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        addresses = json.loads(process.stdout.readline())
+        yield ServerProcess(process.pid, addresses["listening"], addresses["metrics"])
+        process.stdin.close()
+        assert process.wait(LIMIT) == 0
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from pathlib import Path
 import grpc
 import pytest
 from tests.server.harness import bearer, issued_token
-from tests.server.server_process import ServerProcess, server_process
+from tests.server.server_process import ServerProcess, gateway_process, server_process
 from tests.waiting import LIMIT
 
 from happycity.v1.match_service_pb2 import ListMatchesRequest
@@ -57,10 +57,16 @@ def token(tmp_path: Path) -> str:
     return issued_token(tmp_path / "tokens.json", Role.OBSERVER, "olga")
 
 
-@pytest.fixture
-def server(tmp_path: Path, token: str) -> Iterator[ServerProcess]:
+@pytest.fixture(params=[False, pytest.param(True, marks=pytest.mark.nightly)], ids=["direct", "by gateway"])
+def server(tmp_path: Path, token: str, request: pytest.FixtureRequest) -> Iterator[ServerProcess]:
+    """Yield a server, or a gateway before it, which strangers reach instead."""
     with server_process(tmp_path, "--tokens", f"{tmp_path}/tokens.json") as process:
-        yield process
+        if not request.param:
+            yield process
+            return
+        gate = issued_token(tmp_path / "tokens.json", Role.GATEWAY, "gate")
+        with gateway_process(process, token=gate) as gateway:
+            yield gateway
 
 
 def newcomer_is_served(server: ServerProcess, token: str = "") -> None:

@@ -9,14 +9,13 @@ import os
 import re
 import shutil
 import socket
-import subprocess
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 from tests.docs.test_docs import blocks, sections, text_of
+from tests.spaces import apart
 from tests.texts.reader import command_lines
 from tests.texts.terminal import Terminal
 from tools import ROOT
@@ -184,34 +183,6 @@ def test_author_in_another_language(newcomer: Account) -> None:
     follow_project(terminal, newcomer)
 
 
-@contextmanager
-def apart(number: int) -> Iterator[Sequence[str]]:
-    """Make a network name space at the address of the page; yield the command that enters it.
-
-    Both sides know the organiser's machine by its name.
-    """
-    space, outside, inside = (f"{kind}{number}" for kind in ("happycity", "hc-out", "hc-in"))
-
-    def ip(line: str) -> None:
-        subprocess.run(["ip", *line.split()], check=True, capture_output=True, text=True)
-
-    ip(f"netns add {space}")
-    try:
-        ip(f"link add {outside} type veth peer name {inside} netns {space}")
-        ip(f"address add {GUEST} peer {HOST}/32 dev {outside}")  # the way to no other machine changes
-        ip(f"link set {outside} up")
-        for line in (
-            f"address add {HOST} peer {GUEST}/32 dev {inside}",
-            f"link set {inside} up",
-            "link set lo up",
-        ):
-            ip(f"-n {space} {line}")
-        yield ["ip", "netns", "exec", space]
-    finally:
-        subprocess.run(["ip", "link", "delete", outside], check=False, capture_output=True)
-        ip(f"netns delete {space}")
-
-
 def knowing(hosts: Path) -> Sequence[str]:
     """Return what starts a program that looks names up in a file."""
     return ["unshare", "--mount", "sh", "-c", 'mount --bind "$0" /etc/hosts && exec "$@"', str(hosts)]
@@ -238,7 +209,7 @@ def network(tmp_path: Path, organiser: Account, guest: Account) -> Iterator[None
         pytest.skip("only root makes network name spaces, by ip of iproute2")
     hosts = tmp_path / "hosts"
     hosts.write_text(f"{Path('/etc/hosts').read_text('utf-8')}\n{HOST} {NAME}\n", encoding="utf-8")
-    with apart(os.getpid()) as entered:
+    with apart(f"hc-{os.getpid()}", here=GUEST, there=HOST) as entered:
         organiser.within = [*entered, *knowing(hosts)]
         guest.within = knowing(hosts)
         yield

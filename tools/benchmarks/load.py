@@ -7,8 +7,8 @@ in the end, and games that would take longer than a stop allows are voided.
 fairness: how many decisions of 50 bots that play flat out are answered between an answer of a bot with one
 game at a time and its next decision.
 
-gateways: what a decision of bots with one game each costs the server, in turns: directly, by each number of
-gateways, and directly at another checkout.
+gateways: what a decision of bots with one game each costs server and gateways, in turns: directly, by each
+number of gateways, and directly at another checkout; and how many decisions a second a core of each carries.
 
 viewers: what viewers of a running tournament cost its server, in turns with and without them. Bots and
 viewers share the machine with it, so what counts is the server's processor time for a decision.
@@ -44,7 +44,7 @@ from happycity.wire.messages import config_message
 from happycity_tournament.storage.store import Store
 from tools import ROOT
 from tools.benchmarks.crowds import BURSTS, LightBot, PatientBot, visit
-from tools.benchmarks.harness import Process, read_line, scrape, send_line, serve, start, store_url
+from tools.benchmarks.harness import Process, interval, read_line, scrape, send_line, serve, start, store_url
 
 PROCESSES = 4
 """Among how many processes the bots of a soak are shared."""
@@ -331,28 +331,64 @@ def gateways(given: argparse.Namespace, folder: Path, stack: ExitStack) -> None:
     ways |= {f"by {number} gateway{'s' * (number > 1)}": (ROOT, number) for number in given.gateways}
     if given.tree is not None:
         ways[f"directly at {given.tree.name}"] = given.tree.resolve(), 0
+    last = next(reversed(ways))
     costs: dict[str, list[float]] = {name: [] for name in ways}
+    hops: dict[str, list[float]] = {name: [] for name in ways}
     for turn in range(given.turns):
         for name, (tree, number) in ways.items():
             own = folder / f"{turn} {name}"
             own.mkdir()
             with ExitStack() as ending:
-                server = _with_bots(given, own, ending, number, tree)
-                costs[name].append(_observed(server, given.seconds, f"turn {turn + 1}, {name}"))
+                server, addresses = _with_bots(given, own, ending, number, tree)
+                cost, hop = _carried(server, addresses, given.seconds, f"turn {turn + 1}, {name}")
+                costs[name].append(cost)
+                hops[name].append(hop)
     for name, each in costs.items():
-        ratios = [cost / direct for cost, direct in zip(each, costs["directly"], strict=True)]
-        print(f"{name:>24}: median {median(each):6.1f} us, {median(ratios):.2f} of that directly")
+        ratios = [cost / other for cost, other in zip(each, costs[last], strict=True)]
+        low, high = interval(ratios)
+        cost = median(each)
+        print(f"{name:>24}: {cost:6.1f} us of the server, {1e6 / cost:,.0f} decisions/s a core")
+        print(f"{'':>24}  {median(ratios):.2f} ({low:.2f} to {high:.2f}) of {last}")
+        if number := ways[name][1]:
+            hop = median(hops[name])
+            print(f"{'':>24}  {hop:.1f} us of its gateway, {number * 1e6 / hop:,.0f} decisions/s of all")
 
 
-def _with_bots(given: argparse.Namespace, folder: Path, ending: ExitStack, number: int, tree: Path) -> Loaded:
-    """Return a warm server whose bots, each with one game, come by a number of gateways, or directly."""
+def _carried(server: Loaded, gateways: Sequence[str], seconds: int, name: str) -> tuple[float, float]:
+    """Let a turn pass; return the microseconds of the server and of gateways for a decision.
+
+    `gateways` are the addresses of their metrics.
+    """
+    before = [scrape(address) for address in gateways]
+    first = server.sample()
+    cost = _observed(server, seconds, name)
+    decisions = max(1.0, Span(first, server.sample(1.0)).total(DECISIONS))
+    after = [scrape(address) for address in gateways]
+    used = sum(late[CPU] - early[CPU] for early, late in zip(before, after, strict=True))
+    for late in after:
+        rss, streams = late["process_resident_memory_bytes"] / 1e6, late["happycity_gateway_streams"]
+        print(f"{'a gateway':>24}: {streams:8,.0f} streams, {rss:.1f} MB")
+    if gateways:
+        print(f"{'gateways':>24}: {1e6 * used / decisions:6.1f} us for a decision", flush=True)
+    return cost, 1e6 * used / decisions
+
+
+def _with_bots(
+    given: argparse.Namespace, folder: Path, ending: ExitStack, number: int, tree: Path
+) -> tuple[Loaded, Sequence[str]]:
+    """Return a warm server whose bots, each with one game, come by a number of gateways, or directly.
+
+    The addresses of the gateways' metrics come with it.
+    """
     pairs = given.bots // 2
     limits = ("--streams-per-peer", str(2 * given.bots), "--open-tournaments", str(pairs), "--grace", "0")
     server = Loaded(folder, ending, *limits, tree=tree)
-    command = "happycity", "gateway", "--listen", "127.0.0.1:0", "--join", server.address
+    own = "--listen", "127.0.0.1:0", "--metrics", "127.0.0.1:0"
+    command = "happycity", "gateway", "--join", server.address, *own
     log = ending.enter_context((folder / "gateways.log").open("w"))
     started = [start(ending, log, *command) for _ in range(number)]
-    addresses = [read_line(gateway)["listening"] for gateway in started] or [server.address]
+    said = [read_line(gateway) for gateway in started]
+    addresses = [line["listening"] for line in said] or [server.address]
     names = [f"bot{index}" for index in range(2 * pairs)]
     processes = max(PROCESSES, number)
     crowds = [
@@ -364,7 +400,7 @@ def _with_bots(given: argparse.Namespace, folder: Path, ending: ExitStack, numbe
     for pair in range(pairs):
         server.create(names[2 * pair : 2 * pair + 2], seats=2, concurrency=1, seed=pair)
     time.sleep(given.seconds / 2)  # to warm up
-    return server
+    return server, [line["metrics"] for line in said]
 
 
 def viewers(given: argparse.Namespace, folder: Path, stack: ExitStack) -> None:

@@ -176,8 +176,7 @@ class Lobby:
         """Return what is counted, with what waits now: for bots, and to be sent to them."""
         sessions = self.sessions.values()
         self.counters.bots_asked = sum(bool(session.waiting_since) for session in sessions)
-        outboxes = (session.outbox for session in sessions)
-        self.counters.outbox_bytes = sum(outbox.waiting_bytes for outbox in outboxes if outbox is not None)
+        self.counters.outbox_bytes = sum(one.outbox.waiting_bytes for one in sessions if one.outbox)
         return self.counters
 
     def drop_waiting(self, tournament_id: int) -> None:

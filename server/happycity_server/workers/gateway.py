@@ -38,9 +38,9 @@ STREAMED = "/Submit", "/ServerReflectionInfo"  # the other methods whose callers
 MESSAGE_BYTES = 1024 * 1024
 """From this size on, what is for a gateway's bots goes into the next message."""
 
-GATHER_SECONDS = 0.01
+GATHER_SECONDS = 0.02
 """The longest time for which both ends gather after a message, so that the next one has more bots in it."""
-GATHER_SECONDS_EACH = 0.00004
+GATHER_SECONDS_EACH = 0.00008
 """How long they gather for each stream: the more bots share a message, which costs much, the cheaper each."""
 
 _CODES = {code.value[0]: code for code in grpc.StatusCode}
@@ -222,8 +222,8 @@ async def join(
         first = await call.read()
         if isinstance(first, pb.CarryResponse):
             settings = ServerSettings.model_validate_json(first.conditions.settings)
-            # Several messages of bots go into one to the server, and each of these has its limit.
-            changed = {"message_bytes": settings.message_bytes // 2, **listen}
+            # A message to the server has those of bots, numbers of streams, and the same limit.
+            changed = {"message_bytes": settings.message_bytes * 7 // 8, **listen}
             gateway = Gateway(settings.model_copy(update=changed), access, channel)
             listening.check_exposure(gateway.settings, has_tokens=first.conditions.has_tokens)
             gateway.ahead = time.monotonic() - first.now_us / 1e6
@@ -262,8 +262,7 @@ class Gateway:
         self._changed = asyncio.Event()  # there is something to send
         self._open_streams = Gauge("happycity_gateway_streams", "Streams of bots.", registry=None)
         self._open_streams.set_function(lambda: len(self._streams))
-        text = "Messages that were carried, by who said them."
-        self._carried = Counter("happycity_gateway_messages", text, ["origin"], registry=None)
+        self._carried = Counter("happycity_gateway_messages", "Carried ones.", ["origin"], registry=None)
         self._sent = asyncio.Event()  # the next request was sent; each has its own event
         self.ahead = 0.0  # of the server's clock, in seconds: by the last message, whose way isn't charged so
 
@@ -330,7 +329,7 @@ class Gateway:
 
     async def _room(self, size: int) -> None:
         """Wait until the next request has room for a part of some bytes, which is to be added at once."""
-        while self._request_bytes > self.settings.message_bytes // 2:
+        while self._request_bytes and self._request_bytes + size > self.settings.message_bytes:
             await self._sent.wait()
         self._request_bytes += size + 16  # with its numbers
         self._changed.set()

@@ -10,6 +10,7 @@ import grpc
 import pytest
 from tests.server import harness as h
 from tests.server.api.tournaments import config as tournament_config
+from tests.server.gateways import served
 
 from happycity.v1 import play_service_pb2 as play
 from happycity_runtime.tokens import Role
@@ -20,6 +21,8 @@ from happycity_server.errors import ApiError
 GET_MATCH = "/happycity.v1.MatchService/GetMatch"
 PLAY = "/happycity.v1.PlayService/Play"
 HEALTH = "/grpc.health.v1.Health/Check"
+FAR = ("x-forwarded-for", "192.0.2.7")
+BOTH_WAYS = pytest.mark.parametrize("by_gateway", [False, True], ids=["direct", "by gateway"])
 
 
 @pytest.mark.parametrize(
@@ -73,12 +76,14 @@ def test_quiet_callers_are_forgotten() -> None:
         rates.take("alice", 1.5)
 
 
-async def test_rates_are_counted_by_token(tmp_path: Path) -> None:
+@BOTH_WAYS
+async def test_rates_are_counted_by_token(tmp_path: Path, *, by_gateway: bool) -> None:
     """Two tokens on one machine do not share a rate, and trying wrong ones has the machine's."""
     path = tmp_path / "tokens.json"
     one, other = (h.bearer(h.issued_token(path, Role.OBSERVER, name)) for name in ("one", "other"))
-    wrong = h.bearer("hc_00000000_wrong")
-    async with h.serving(tmp_path, tokens=path, calls_per_second=0.001, calls_burst=1) as (_, channel):
+    wrong = (*h.bearer("hc_00000000_wrong"), FAR)
+    values: dict[str, Any] = {"tokens": path, "calls_per_second": 0.001, "calls_burst": 1}
+    async with served(tmp_path, by_gateway=by_gateway, **values) as channel:
         outcomes = [await h.called(channel, GET_MATCH, who) for who in (one, one, other, wrong, wrong)]
     reasons = [outcome.reason for outcome in outcomes]
     assert reasons == ["UNKNOWN_MATCH", "RATE_LIMITED", "UNKNOWN_MATCH", "UNAUTHENTICATED", "RATE_LIMITED"]
@@ -86,16 +91,18 @@ async def test_rates_are_counted_by_token(tmp_path: Path) -> None:
     assert 0 < (outcomes[1].retry_seconds or 0) <= 1000
 
 
-async def test_streams_count_as_calls(tmp_path: Path) -> None:
+@BOTH_WAYS
+async def test_streams_count_as_calls(tmp_path: Path, *, by_gateway: bool) -> None:
     """A bot that connects again and again is slowed down; on an open server more streams may come at once."""
     path = tmp_path / "tokens.json"
     one = h.bearer(h.issued_token(path, Role.BOT, "one"))
     values: dict[str, Any] = {"calls_per_second": 0.001, "calls_burst": 2}
-    async with h.serving(tmp_path, tokens=path, **values) as (_, channel):
+    async with served(tmp_path, by_gateway=by_gateway, tokens=path, **values) as channel:
         reasons = [(await h.called(channel, PLAY, one)).reason for _ in range(3)]
     assert reasons == ["HELLO_EXPECTED", "HELLO_EXPECTED", "RATE_LIMITED"]
-    async with h.serving(tmp_path, **values) as (_, channel):
-        reasons = [(await h.called(channel, PLAY)).reason for _ in range(round(2 / OPEN_STREAM_CALLS) + 1)]
+    async with served(tmp_path, by_gateway=by_gateway, **values) as channel:
+        often = range(round(2 / OPEN_STREAM_CALLS) + 1)
+        reasons = [(await h.called(channel, PLAY, (FAR,))).reason for _ in often]
     assert reasons == [*["HELLO_EXPECTED"] * (len(reasons) - 1), "RATE_LIMITED"]
 
 
@@ -113,18 +120,20 @@ async def test_games_that_are_played_again_cost_more(tmp_path: Path) -> None:
     assert reasons == ["", "", "RATE_LIMITED", ""]
 
 
-async def test_streams_of_an_address_are_limited(tmp_path: Path) -> None:
+@BOTH_WAYS
+async def test_streams_of_an_address_are_limited(tmp_path: Path, *, by_gateway: bool) -> None:
     """One stream too many is refused; when one has ended there is room again."""
-    async with h.serving(tmp_path, streams_per_peer=2) as (_, channel):
-        first = await h.connected(channel, "one")
-        second = await h.connected(channel, "two")
-        outcome = await h.called(channel, PLAY)
+    async with served(tmp_path, by_gateway=by_gateway, streams_per_peer=2) as channel:
+        first = await h.connected(channel, "one", (FAR,))
+        second = await h.connected(channel, "two", (FAR,))
+        outcome = await h.called(channel, PLAY, (FAR,))
         assert (outcome.reason, outcome.metadata) == ("TOO_MANY_STREAMS", {"limit": "2"})
         assert outcome.retry_seconds == 1.0
         await first.write(play.PlayRequest(goodbye=play.Goodbye()))
         assert (await h.end_of(first)).status is grpc.StatusCode.OK
-        third = await h.connected(channel, "three")
-        for call in (second, third):
+        third = await h.connected(channel, "three", (FAR,))
+        other = await h.connected(channel, "four", (("x-forwarded-for", "192.0.2.8"),))
+        for call in (second, third, other):
             call.cancel()
 
 

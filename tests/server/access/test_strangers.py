@@ -9,6 +9,7 @@ from grpc_health.v1 import health_pb2
 from grpc_reflection.v1alpha import reflection_pb2
 from structlog.testing import capture_logs
 from tests.server import harness as h
+from tests.server.gateways import served
 
 from happycity_runtime.tokens import Role
 from happycity_server.access.roles import CONTRACT, ROLES
@@ -20,15 +21,19 @@ GARBAGE = (b"", b"\xff\xff\xff\xff", b"\x0a\x05grpc.", b"\x08\x01\x10\x01", b"\x
 
 
 @pytest.mark.level(2)
-@pytest.mark.parametrize("public", [False, True])
+@pytest.mark.parametrize(
+    ("public", "by_gateway"),
+    [(False, False), (True, False), pytest.param(True, True, marks=pytest.mark.nightly)],
+)
 async def test_no_call_of_a_stranger_is_an_error(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, *, public: bool
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, *, public: bool, by_gateway: bool
 ) -> None:
     """Operators are woken by errors in the log; no method of any service logs one for what it is sent."""
     path = tmp_path / "tokens.json"
     bot = h.bearer(h.issued_token(path, Role.BOT, "anna"))
     with capture_logs() as lines:
-        async with h.serving(tmp_path, tokens=path, public=public, calls_burst=100_000) as (_, channel):
+        values: dict[str, Any] = {"tokens": path, "public": public, "calls_burst": 100_000}
+        async with served(tmp_path, by_gateway=by_gateway, **values) as channel:
             for method in ROLES:
                 for metadata in ((), bot, h.bearer("hc_00000000_any"), (("authorization", "Basic x"),)):
                     for message in GARBAGE:
