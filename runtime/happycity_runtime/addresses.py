@@ -49,28 +49,24 @@ class TrustedProxies:
         ip = _parsed(address)
         return ip is not None and any(ip in network for network in self._networks)
 
-    def client(self, address: str, headers: Iterable[tuple[str, str]]) -> str:
+    def client(self, address: str, headers: Iterable[tuple[str, str]], *, is_trusted: bool = False) -> str:
         """Return the address of the client whose request has come from an address with some headers.
 
+        `is_trusted` is for an address that is that of a proxy for another reason than its network.
         Each proxy appends the address from which it got the request, so these are read from the last to the
         first, as long as a trusted proxy has written them. Where one has written what is no address, or
         where both kinds of headers are there, of which a client may have written one, the proxy itself is
         taken for the client.
         """
-        if address not in self:
+        forwarded = [(name, value) for name, value in headers if name in (_FORWARDED, FORWARDED_FOR)]
+        if len({name for name, _ in forwarded}) > 1:
             return address
-        lists: dict[str, list[str]] = {}
-        for name, value in headers:
-            if name in (_FORWARDED, FORWARDED_FOR):
-                lists.setdefault(name, []).extend(value.split(","))
-        if len(lists) > 1:
-            return address
-        for name, entries in lists.items():
-            for entry in reversed(entries):
+        for name, value in reversed(forwarded):
+            for entry in reversed(value.split(",")):
                 ip = _parsed(_host_of(_for_of(entry) if name == _FORWARDED else entry))
-                if ip is None or address not in self:
-                    break
-                address = str(ip)
+                if ip is None or not (is_trusted or address in self):
+                    return address
+                address, is_trusted = str(ip), False
         return address
 
 

@@ -93,7 +93,8 @@ def worker(**flags: object) -> None:
     options.stay_joined(join)
 
 
-_LISTENING = {"listen", "tls_cert", "tls_key", "client_ca", "trusted_proxy", "insecure"}
+_METRICS = {"metrics", "insecure_metrics"}
+_LISTENING = {"listen", "tls_cert", "tls_key", "client_ca", "trusted_proxy", "insecure"} | _METRICS
 
 
 class GatewayOptions(JoinOptions, ServerSettings):

@@ -78,6 +78,7 @@ class ArenaMetrics(Collector):
         open_now = {state.value: states.count(state) for state in (MatchState.WAITING, MatchState.RUNNING)}
         yield _by_key(_gauge, "matches", "Matches that wait or run now.", "state", open_now)
         yield _gauge("workers", "Workers that have joined.", len(self.places.workers.joined))
+        yield _gauge("gateways", "Gateways that have joined.", self.server.gate.gateways)
         yield _gauge("tournaments", "Tournaments that wait or run now.", len(self.tournaments.running))
         here = [session for session in self.places.lobby.sessions.values() if not session.gone]
         connected = len(self.places.connected())
@@ -206,14 +207,14 @@ def _free_bytes(database: Path) -> float:
 
 
 @contextmanager
-def metrics_served(address: str, metrics: ArenaMetrics, upkeep: UpkeepMetrics) -> Iterator[str]:
+def metrics_served(address: str, *collectors: Collector) -> Iterator[str]:
     """Serve metrics over HTTP while the context lasts, in threads of its own; yields the address.
 
     ListenError if the address can't be listened on.
     """
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(metrics)
-    registry.register(upkeep)
+    for collector in collectors:
+        registry.register(collector)
     ProcessCollector(registry=registry)
     GCCollector(registry=registry)
     host, port = split_host_port(address)

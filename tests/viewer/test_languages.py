@@ -105,7 +105,7 @@ def test_texts_of_a_language() -> None:
         ("uk", "12\u00a0345", "1,50", "1,2 с"),
     ]:
         own = language(code)
-        assert (own.whole(12345), own.decimals(1.5, 2), own.think_time(1_240_000)) == (whole, decimals, think)
+        assert (own.whole(12345), own.decimals(1.5, 2), own.think_time(1240)) == (whole, decimals, think)
 
     # A page brings the texts that its scripts say, and no others.
     in_scripts = language("pl").script_texts

@@ -149,6 +149,8 @@ def _copy_games(database: sqlite3.Connection, count: int, added: int) -> None:
     changed = {"id": "id +", "game_id": "game_id +", "round": "round +", "deal_seed": "deal_seed +"}
     for table, key in (("games", "id"), ("records", "game_id"), ("times", "game_id")):
         names = [name for _, name, *_ in database.execute(f"PRAGMA table_info({table})")]
+        if not names:  # an older checkout's store, which has no times
+            continue
         values = ", ".join(f"{changed[name]} {added}" if name in changed else f'"{name}"' for name in names)
         copied = f"INSERT INTO {table} SELECT {values} FROM {table} WHERE {key} <= ?"  # noqa: S608
         database.execute(copied, (count,))

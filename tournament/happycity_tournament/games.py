@@ -179,6 +179,11 @@ class FinishedGame:
             coins=tuple([seat.coins for seat in self.seats]),
             endings=endings,
             reasons=self.reasons if endings else (),
+            decisions=self.decisions,
+            inhabitants=tuple([seat.inhabitants for seat in self.seats]),
+            hearts=tuple([seat.hearts for seat in self.seats]),
+            started_at=self.started_at,
+            finished_at=self.finished_at,
             luck=self.luck,
             recorded_luck=self.recorded_luck,
         )
@@ -201,6 +206,15 @@ class Result(NamedTuple):
     """Empty if no seat was forfeited."""
     reasons: Sequence[str] = ()
     """Why seats were forfeited; empty if no seat was, or without any reason."""
+    decisions: int = 0
+    """A store reads this, and what follows up to the record, for tables and reports only."""
+    inhabitants: Sequence[int] = ()
+    hearts: Sequence[int] = ()
+    started_at: float | None = None
+    finished_at: float | None = None
+    """The moments in Unix time; None where they aren't known."""
+    record: str | bytes | None = None
+    """Its record, or packed times if it has no metrics; None: it has none, or wasn't read."""
     luck: Sequence[float] = ()
     """The places that each seat won by chance; empty where they aren't to be taken off."""
     recorded_luck: Sequence[float] = ()

@@ -7,12 +7,13 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from itertools import islice
+from itertools import groupby, islice
+from operator import attrgetter
 
 import orjson
 
 from happycity import Deal, Game, RecordError, ReplayError
-from happycity.records.record import FORMAT, Json, loads
+from happycity.records.record import FORMAT, Json, deal_json, loads
 from happycity.records.replay import (
     check_whole,
     clock_of,
@@ -29,8 +30,6 @@ from happycity_tournament.plain_json import json_line
 
 RecordedGame = tuple[FinishedGame, str | None]
 """A game and its record; None where there is none, or where records are not read."""
-TimedGame = tuple[FinishedGame, str | bytes | None]
-"""A game and its record, in whose place a store may have packed times: it has no metrics then."""
 
 _GAMES_AT_ONCE = 200
 
@@ -68,8 +67,9 @@ def replayed_game(record: Json, *, number: int) -> FinishedGame:
 
 def checked_positions(record: Json, game: FinishedGame) -> Iterator[Game]:
     """Yield the positions of a game's record as `positions_of` does; errors are those of `replayed_game`."""
-    deal = deal_of(record)
-    if deal != Deal.shuffle(game.config, seed=game.deal_seed):
+    deal = Deal.shuffle(game.config, seed=game.deal_seed)
+    if not deal_json(deal).items() <= record["deal"].items():
+        deal_of(record)  # says what is malformed
         raise ReplayError("the cards are not those of the deal's seed")
     yield from positions_of(record, checked=deal)
     check_whole(record)
@@ -122,10 +122,10 @@ def with_recorded_luck(game: FinishedGame, record: str | None) -> FinishedGame:
 
 
 def in_parts(results: Iterable[Result]) -> Iterator[list[Result]]:
-    """Yield results some at once, as those who count them take them."""
-    left = iter(results)
-    while some := list(islice(left, _GAMES_AT_ONCE)):
-        yield some
+    """Yield results some of one tournament at once, as those who count them take them."""
+    for _, own in groupby(results, key=attrgetter("tournament_id")):
+        while some := list(islice(own, _GAMES_AT_ONCE)):
+            yield some
 
 
 def named_record(bots: Sequence[str], record: str) -> str:
@@ -134,12 +134,12 @@ def named_record(bots: Sequence[str], record: str) -> str:
     Raises:
         RecordError: it is not a record.
     """
+    head = f'{{"format":"{FORMAT}",'
+    if '"bots"' not in record and record.startswith(f'{head}"config":'):  # as this project writes them
+        return f'{head}"bots":{json_line(list(bots)).decode()},{record.removeprefix(head)}'
     content = read_record(record)
     if "bots" in content:
         return record
-    head = f'{{"format":"{FORMAT}",'
-    if record.startswith(head):  # as this project writes them
-        return f'{head}"bots":{json_line(list(bots)).decode()},{record.removeprefix(head)}'
     return json_line({"format": content.pop("format"), "bots": list(bots), **content}).decode()
 
 

@@ -57,12 +57,11 @@ class Language:
         """Return a bot's number in at most 4 significant digits; the viewer's script does the same."""
         return self._written(f"{number:.4g}")
 
-    def think_time(self, microseconds: int) -> str:
+    def think_time(self, milliseconds: int) -> str:
         """Return how long a bot thought; the viewer's script writes it in the same way."""
-        milliseconds = microseconds / 1000
         if milliseconds >= 1000:
             return self.texts.gettext("%(number)s s") % {"number": self.decimals(milliseconds / 1000, 1)}
-        number = "<1" if milliseconds < 1 else f"{milliseconds:.0f}"
+        number = str(milliseconds) if milliseconds else "<1"
         return self.texts.gettext("%(number)s ms") % {"number": number}
 
     def moment(self, seconds: float, *, date: str = "yMMMd", hour: bool = True) -> str:

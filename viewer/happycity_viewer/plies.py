@@ -47,13 +47,20 @@ def position_json(playback: Playback, number: int) -> Json:
         ply["by"] = decided.view.seat
         ply["move"] = decided.move.text
         ply["answered"] = think is not None or not playback.timed
-        ply["think_us"] = None if think is None else round(think * 1e6)
+        ply["think_ms"] = None if think is None else _shown_ms(think)
         if decided.metrics:
             shown = sorted(decided.metrics.items())[:MAX_METRICS]
             ply["metrics"] = {one_line(name): value for name, value in shown}
         if decided.incidents:
             ply["incidents"] = [incident_json(incident) for incident in decided.incidents]
     return ply
+
+
+def _shown_ms(seconds: float) -> int:
+    """Return a time in milliseconds, as exactly as it is shown: in tenths of a second from one second on."""
+    if seconds >= 1:
+        return 100 * round(10 * seconds)
+    return round(1000 * seconds) if seconds >= 0.001 else 0
 
 
 def words_json(playback: Playback, number: int, *, texts: NullTranslations = ENGLISH) -> Json:
@@ -122,16 +129,14 @@ def playback_json(
 def page_text(game: Json) -> str:
     """Return a game as its page has it: of each position, what is different from the one before.
 
-    What is absent there, unlike before, is null. Left out is what no script reads, the words that the page
-    has in its list of moves, and what nobody sees of times: they are shown in milliseconds.
+    What is absent there, unlike before, is null. Left out is what no script reads, and the words that the page
+    has in its list of moves.
     """
     plies: list[Json] = []
     before: Json = {}
     for ply in game["plies"]:
         left_out = _UNREAD | {"text"} if ply.get("answered") else _UNREAD
         shown = {name: value for name, value in ply.items() if name not in left_out}
-        if shown.get("think_us"):
-            shown["think_us"] = 1000 * round(shown["think_us"] / 1000) if shown["think_us"] >= 1000 else 0
         gone = dict.fromkeys(name for name in before if name not in shown)
         new = {name: value for name, value in shown.items() if name not in before or before[name] != value}
         plies.append(gone | new)

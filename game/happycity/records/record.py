@@ -63,7 +63,7 @@ class Recorder:
         record: Json = {
             "format": FORMAT,
             "config": config_json(self._deal.config),
-            "deal": _deal_json(self._deal, game.reshuffles),
+            "deal": {**deal_json(self._deal), "reshuffles": reshuffles_json(game.reshuffles)},
             "moves": lines,
             **({} if game.outcome is None else {"outcome": outcome_json(game.outcome)}),
             "endings": [ending.value for ending in endings or [Ending.FINISHED] * self._deal.config.players],
@@ -173,13 +173,13 @@ def config_json(config: Config) -> Json:
     return {"players": config.players, "mode": config.mode.value, "scoring": config.scoring.value}
 
 
-def _deal_json(deal: Deal, reshuffles: Iterable[tuple[int, tuple[Card, ...]]]) -> Json:
+def deal_json(deal: Deal) -> Json:
+    """Return a deal in the form of a record's `deal`, to which the reshuffles of its game belong."""
     return {
         "seed": deal.seed,
         "decks": [_ids(deck) for deck in deal.decks],
         "specials": _ids(deal.specials),
         "box": _ids(deal.box),
-        "reshuffles": reshuffles_json(reshuffles),
     }
 
 

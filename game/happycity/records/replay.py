@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields
 from functools import lru_cache
+from itertools import chain
 from typing import Any, TypeVar
 
 from happycity.errors import ConfigError, DealError, HappyCityError, RecordError, ReplayError
@@ -103,9 +104,9 @@ def check_whole(record: Json) -> None:
         raise RecordError(f"format: {record.get('format')!a:.60} instead of {FORMAT!r}")
     for name, known in _KEYS.items():
         part = record.get(name, {}) if name else record
-        for entry in part if isinstance(part, list) else [part]:
-            if not entry.keys() <= known:
-                raise RecordError(f"{name or 'record'}: unknown key {min(entry.keys() - known)!a:.60}")
+        keys = chain.from_iterable(part) if isinstance(part, list) else part
+        if unknown := set(keys) - known:
+            raise RecordError(f"{name or 'record'}: unknown key {min(unknown)!a:.60}")
     texts = [*record.get("reasons", ()), *(entry["text"] for entry in record.get("incidents", ()))]
     if wrong := [text for text in texts if text != one_line(text)]:
         raise RecordError(f"{wrong[0]!a:.60} is not one line of text")

@@ -14,7 +14,7 @@ from typing import Any
 
 import structlog
 
-from happycity_runtime.addresses import FORWARDED_FOR, TrustedProxies, is_of_this_machine, network_of
+from happycity_runtime.addresses import TrustedProxies, is_of_this_machine, network_of
 from happycity_runtime.event_loop import spawn
 from happycity_runtime.fair_share import FairShare
 from happycity_runtime.rates import TokenBuckets
@@ -168,6 +168,8 @@ class Gate:
     """Those that name the addresses of their clients."""
     refused: Counter[str] = field(default_factory=Counter, init=False)
     """Refusals of all services since the start, by reason; INTERNAL counts the server's failures."""
+    gateways: int = field(default=0, init=False)
+    """Those that have joined."""
     streams: dict[str, set[_OpenStream]] = field(default_factory=lambda: defaultdict(set), init=False)
     """The streams of all services that are open, by caller."""
     _sweep_timer: asyncio.TimerHandle | None = field(default=None, init=False)
@@ -193,12 +195,11 @@ class Gate:
 
     def address(self, peer: str, headers: Collection[tuple[str, str]]) -> str:
         """Return the address of the client whose call has come from an address with some headers."""
-        shown = dict(headers)
-        if (token := shown.get(GATEWAY_HEADER)) is not None:
-            with suppress(ApiError):
-                if Role.GATEWAY in self.authenticator.identify(token or None, peer).roles:
-                    return shown.get(FORWARDED_FOR, peer)
-        return self.proxies.client(peer, headers)
+        token, is_gateway = dict(headers).get(GATEWAY_HEADER), False
+        with suppress(ApiError):
+            caller = None if token is None else self.authenticator.identify(token or None, peer)
+            is_gateway = caller is not None and Role.GATEWAY in caller.roles
+        return self.proxies.client(peer, headers, is_trusted=is_gateway)
 
     async def connect(self, address: str) -> None:
         """Wait until an encrypted connection with an address may begin, which counts as a call."""

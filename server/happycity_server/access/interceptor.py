@@ -52,10 +52,14 @@ class AccessInterceptor(grpc.aio.ServerInterceptor):
             return None  # there is no such method
 
         async def serve(requests: object, context: _Context) -> None:
+            shown = handler_call_details.invocation_metadata or ()
+            headers = [(key, value) for key, value in shown if isinstance(value, str)]
+            address = self._gate.address(address_of_peer(context.peer()), headers)
             try:
-                await self._serve(handler, handler_call_details, requests, context)
+                await self._serve(handler, handler_call_details, requests, context, address)
             except ApiError as error:
-                await self._refuse(error, handler_call_details, context)
+                self._gate.note_refused(error, handler_call_details.method, address)
+                await abort(context, *status_of(error))
 
         # On the wire a unary call is a stream of one message each way. Served as such, it is checked
         # before its message is read: gRPC itself would keep a call without limits until that comes.
@@ -67,11 +71,12 @@ class AccessInterceptor(grpc.aio.ServerInterceptor):
 
         return grpc.stream_stream_rpc_method_handler(serve, handler.request_deserializer, encoded)
 
-    async def _serve(self, handler: _Handler, details: _Details, requests: Any, context: _Context) -> None:
+    async def _serve(
+        self, handler: _Handler, details: _Details, requests: Any, context: _Context, address: str
+    ) -> None:
         """Serve a call, one that is a stream to its end, or until its token is revoked."""
         is_stream = handler.unary_unary is None or details.method in LONG_CALLS
         await self._gate.authenticator.refresh()
-        address = self._address(details, context)
         caller = self._gate.admit(
             details.method, bearer(details.invocation_metadata or ()), address, is_stream=is_stream
         )
@@ -114,14 +119,6 @@ class AccessInterceptor(grpc.aio.ServerInterceptor):
             known = api_error_of(error)
             self._gate.refused[known.reason.name if known is not None else "INTERNAL"] += 1
             await abort(context, *status_of(known))
-
-    async def _refuse(self, error: ApiError, details: _Details, context: _Context) -> None:
-        self._gate.note_refused(error, details.method, self._address(details, context))
-        await abort(context, *status_of(error))
-
-    def _address(self, details: _Details, context: _Context) -> str:
-        headers = [(key, value) for key, value in details.invocation_metadata or () if isinstance(value, str)]
-        return self._gate.address(address_of_peer(context.peer()), headers)
 
 
 async def read_request(context: _Context) -> Any:

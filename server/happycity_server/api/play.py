@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -21,6 +22,7 @@ from happycity.wire.fields import to_message
 from happycity.wire.match import bot_info_message, duration_message
 from happycity.wire.messages import catalogue_message
 from happycity.wire.moments import timestamp
+from happycity_runtime.event_loop import first_of
 from happycity_server.access.roles import Principal, principal
 from happycity_server.api.handlers import add_handlers
 from happycity_server.api.paging import page_size, page_token, position_of
@@ -30,8 +32,12 @@ from happycity_server.play.outbox import Outbox
 from happycity_server.play.session import Session
 from happycity_tournament.visibility import sees_people
 
+STREAM_ERRORS = grpc.RpcError, asyncio.InvalidStateError
+"""What gRPC raises where a stream has ended."""
+
 _log = structlog.get_logger()
 _Context = grpc.aio.ServicerContext[bytes, bytes]
+_Read = Callable[[], Awaitable[play.PlayRequest | None]]
 
 
 @dataclass(eq=False, repr=False)
@@ -51,11 +57,7 @@ class PlayService:
     async def _play(self, _requests: object, context: _Context) -> None:
         await self.serve(partial(_read, context), partial(self._exchange, context))
 
-    async def serve(
-        self,
-        read: Callable[[], Awaitable[play.PlayRequest | None]],
-        exchange: Callable[[Session, Outbox], Awaitable[None]],
-    ) -> None:
+    async def serve(self, read: _Read, exchange: Callable[[Session, Outbox], Awaitable[None]]) -> None:
         """Let a bot play: `read` its first message, `exchange` all others; ApiError if the server ends it."""
         caller = principal()
         try:
@@ -65,7 +67,7 @@ class PlayService:
             who = caller.caller
             _log.info("bot_refused", reason=error.reason.name, caller=who, text=str(error))
             raise
-        except grpc.RpcError:  # the bot is gone
+        except STREAM_ERRORS:  # the bot is gone
             return
         try:
             await exchange(session, outbox)
@@ -75,9 +77,7 @@ class PlayService:
         finally:
             self.lobby.leave(session, outbox)
 
-    async def _read_hello(
-        self, caller: Principal, read: Callable[[], Awaitable[play.PlayRequest | None]]
-    ) -> play.Hello:
+    async def _read_hello(self, caller: Principal, read: _Read) -> play.Hello:
         """Read the hello and check it; refuse the stream if there is none in time, or it is wrong."""
         try:
             # A read that times out ends its stream, which is what should happen here.
@@ -108,19 +108,11 @@ class PlayService:
         """Read and write until one side ends the stream; the server does so by an ApiError."""
         # If the first write were cancelled while it sends these too, gRPC could not send a status any more.
         await context.send_initial_metadata(())
-        reader = asyncio.create_task(self._receive(session, outbox, context))
-        writer = asyncio.create_task(self._send(outbox, context))
-        try:
-            await asyncio.wait((reader, writer, outbox.cut_off), return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for task in (reader, writer):
-                task.cancel()
-            outcomes = await asyncio.gather(reader, writer, return_exceptions=True)
+        talking = self._receive(session, outbox, context), self._send(outbox, context)
+        with suppress(*STREAM_ERRORS):  # the bot is gone
+            await first_of(*talking, asyncio.wait((outbox.cut_off,)))
         if outbox.error is not None:
             raise outbox.error
-        for outcome in outcomes:
-            if isinstance(outcome, Exception) and not isinstance(outcome, grpc.RpcError):
-                raise outcome
 
     async def _receive(self, session: Session, outbox: Outbox, context: _Context) -> None:
         clock = self.lobby.clock
@@ -131,10 +123,7 @@ class PlayService:
 
     async def _send(self, outbox: Outbox, context: _Context) -> None:
         while batch := await outbox.next_batch():
-            try:
-                await context.write(batch)
-            except asyncio.InvalidStateError:  # gRPC's, where a stream has ended
-                raise grpc.RpcError from None
+            await context.write(batch)
 
 
 def decoded(message: bytes) -> play.PlayRequest:
@@ -147,10 +136,7 @@ def decoded(message: bytes) -> play.PlayRequest:
 
 async def _read(context: _Context) -> play.PlayRequest | None:
     """Return the bot's next message, or None at the end of its side of the stream."""
-    try:
-        message = await context.read()
-    except asyncio.InvalidStateError:  # as in writing
-        raise grpc.RpcError from None
+    message = await context.read()
     return decoded(message) if isinstance(message, bytes) else None
 
 

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from importlib.metadata import version
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import grpc
 import structlog
@@ -50,7 +50,7 @@ from happycity_tournament.storage.packing import pack
 VERSION = version("happycity")
 CHECK_SECONDS = 1.0
 SILENT_CHECKS = 15
-"""The number of checks without a message from a worker after which it counts as lost."""
+"""The number of checks without a message from a worker or gateway after which it counts as lost."""
 START_SECONDS = 10.0
 """How long the workers of a server and their bots may take to start before tournaments begin without them."""
 GATHER_SECONDS = 0.02
@@ -211,16 +211,8 @@ class Worker:
                 await self._changed.wait()
 
     async def _watch(self) -> None:
-        """Return when the worker gives no sign of life.
-
-        Messages are counted, not timed: where this process itself was stuck, one late check is one check.
-        """
-        heard, silent = self._heard, 0
-        while silent < SILENT_CHECKS:
-            await asyncio.sleep(CHECK_SECONDS)
-            silent = silent + 1 if self._heard == heard else 0
-            heard = self._heard
-        _log.error("worker_silent", worker=self.name, seconds=SILENT_CHECKS * CHECK_SECONDS)
+        """Return when the worker gives no sign of life."""
+        await until_silent("worker", self.name, lambda: self._heard)
         self._service.events.worker_silent(self.name)
 
     def _take(self, request: pb.WorkRequest) -> None:
@@ -269,15 +261,33 @@ class Worker:
         self._service.note_lost(self, 0 if self._closing else len(unfinished))
 
 
-def check_version(joining: str, kind: str) -> None:
-    """Require that a worker or gateway is of the server's version; else ApiError."""
-    if joining != VERSION:
-        shown = one_line(joining)[:40] or "none"
+async def until_silent(
+    kind: str, name: str, messages: Callable[[], int], sleep: Callable[[float], Any] = asyncio.sleep
+) -> None:
+    """Return when the number of messages of a worker or gateway stands still.
+
+    They are counted, not timed: where this process itself was stuck, one late check is one check.
+    """
+    heard, silent = messages(), 0
+    while silent < SILENT_CHECKS:
+        await sleep(CHECK_SECONDS)
+        silent = silent + 1 if messages() == heard else 0
+        heard = messages()
+    _log.error(f"{kind}_silent", **{kind: name}, seconds=SILENT_CHECKS * CHECK_SECONDS)
+
+
+async def name_of_joining(context: grpc.aio.ServicerContext[Any, Any], kind: str) -> str:
+    """Read the hello of a worker or gateway; return its name. ApiError if its version is not the server's."""
+    first = await context.read()
+    hello = pb.Hello() if first is grpc.aio.EOF else first.hello
+    if hello.version != VERSION:
+        shown = one_line(hello.version)[:40] or "none"
         text = (
             f"the {kind} is of version {shown}, the server of version {VERSION}; "
             f"install happycity {VERSION} for the {kind} too"
         )
         raise invalid("hello.version", text)
+    return one_line(hello.name)[:80]
 
 
 def _end_as(match: OpenMatch, finished: pb.FinishedMatch) -> None:
@@ -320,10 +330,7 @@ class WorkerService(WorkerServiceServicer):
         self, request_iterator: object, context: WorkContext
     ) -> None:
         """Let a worker join, and have it play until its stream ends."""
-        first = await context.read()
-        hello = first.hello if isinstance(first, pb.WorkRequest) else pb.Hello()
-        check_version(hello.version, "worker")
-        name = one_line(hello.name)[:80]
+        name = await name_of_joining(context, "worker")
         if problem := self._faulty.get(name):
             text = f"{name} has reported what can't be true: {problem}; when it is repaired, give it another "
             raise invalid("hello.name", f"{text}name, or start the server again")

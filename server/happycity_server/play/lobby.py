@@ -173,8 +173,10 @@ class Lobby:
         return self._awaited.setdefault(name, asyncio.Event())
 
     def counted(self) -> Counters:
-        """Return what is counted, with the bytes that wait now to be sent to bots."""
-        outboxes = (session.outbox for session in self.sessions.values())
+        """Return what is counted, with what waits now: for bots, and to be sent to them."""
+        sessions = self.sessions.values()
+        self.counters.bots_asked = sum(bool(session.waiting_since) for session in sessions)
+        outboxes = (session.outbox for session in sessions)
         self.counters.outbox_bytes = sum(outbox.waiting_bytes for outbox in outboxes if outbox is not None)
         return self.counters
 
@@ -323,14 +325,11 @@ class Lobby:
         now = self.clock()
         for match in list(self.matches.values()):
             match.tick(now)
-        asked = 0
         for session in list(self.sessions.values()):
             session.sweep(now)
-            asked += session.is_asked
             if session.outbox is None:
                 self._remove_expired(session)
                 self._begin_matches_of(session.name)
-        self.counters.bots_asked = asked
         self.events.swept()
 
     def _sweep_again(self) -> None:
@@ -342,7 +341,7 @@ class Lobby:
         _log.warning("overloaded", lag=round(lag, 3))
         text = f"the server was late by {lag:.1f} s; nobody is charged for that"
         for session in self.sessions.values():
-            if session.is_asked:
+            if session.waiting_since:
                 session.notice(play.NOTICE_KIND_SERVER_LATE, text)
 
     def _remove_expired(self, session: Session) -> None:

@@ -189,6 +189,7 @@ class Outbox:
         """Wait for something to send and return all there is; empty when the stream is to end."""
         self.written()
         await self._ready.wait()
+        self._ready.clear()
         return self.take()
 
     def written(self) -> None:
@@ -214,7 +215,6 @@ class Outbox:
 
     def take(self) -> bytes:
         """Return all that waits, to be written now: clocks of decisions start; empty at the end."""
-        self._ready.clear()
         now = self._clock()
         if self._decisions:
             for decision in self._decisions:

@@ -160,13 +160,6 @@ class Session:
         return any(not seats[0].practice for seats in self._seats.values())
 
     @property
-    def is_asked(self) -> bool:
-        """Whether a decision of one of its games waits for the bot."""
-        # Not by `waiting_since`: each sweep asks this of all sessions, and most games of a busy bot wait.
-        games = self._seats.values()
-        return any(seat.match.asked_at(seat.index) is not None for seats in games for seat in seats)
-
-    @property
     def waiting_since(self) -> list[float]:
         """When the clock of each decision that waits for the bot was started."""
         asked = (seat.match.asked_at(seat.index) for seat in self._all_seats())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
@@ -16,7 +16,6 @@ import structlog
 
 from happycity.gateway.v1beta1 import gateway_service_pb2 as pb
 from happycity.gateway.v1beta1.gateway_service_pb2_grpc import GatewayServiceServicer, GatewayServiceStub
-from happycity.match import one_line
 from happycity.v1 import play_service_pb2 as play
 from happycity.wire.status import STATUS_METADATA
 from happycity_runtime.addresses import FORWARDED_FOR, TrustedProxies, address_of_peer
@@ -26,10 +25,10 @@ from happycity_server.access.gate import GATEWAY_HEADER, Gate
 from happycity_server.access.interceptor import abort, api_error_of, bearer, read_request, status_of
 from happycity_server.access.roles import PUBLIC_SERVICES
 from happycity_server.api.handlers import add_handlers
-from happycity_server.api.play import PlayService, decoded
+from happycity_server.api.play import STREAM_ERRORS, PlayService, decoded
 from happycity_server.config import ServerSettings
 from happycity_server.errors import ApiError, Reason, invalid
-from happycity_server.places.protocol import VERSION, check_version
+from happycity_server.places.protocol import CHECK_SECONDS, VERSION, name_of_joining, until_silent
 from happycity_server.play.outbox import HOP_SECONDS, Outbox
 from happycity_server.play.session import Session
 from happycity_server.process import listening
@@ -39,8 +38,10 @@ STREAMED = "/Submit", "/ServerReflectionInfo"  # the other methods whose callers
 MESSAGE_BYTES = 1024 * 1024
 """From this size on, what is for a gateway's bots goes into the next message."""
 
-GATHER_SECONDS = 0.005
-"""How long both ends gather after a message, so that the next one has more bots in it."""
+GATHER_SECONDS = 0.01
+"""The longest time for which both ends gather after a message, so that the next one has more bots in it."""
+GATHER_SECONDS_EACH = 0.00004
+"""How long they gather for each stream: the more bots share a message, which costs much, the cheaper each."""
 
 _CODES = {code.value[0]: code for code in grpc.StatusCode}
 _log = structlog.get_logger()
@@ -60,17 +61,17 @@ class GatewayService(GatewayServiceServicer):
         self, request_iterator: object, context: _Context
     ) -> None:
         """Let a gateway join, and its bots play until its stream ends."""
-        first = await context.read()
-        hello = first.hello if isinstance(first, pb.CarryRequest) else pb.Hello()
-        check_version(hello.version, "gateway")
-        gateway, name = JoinedGateway(self), one_line(hello.name)[:80]
+        name, gateway = await name_of_joining(context, "gateway"), JoinedGateway(self)
         _log.info("gateway_joined", gateway=name)
+        self.gate.gateways += 1
         try:
-            with suppress(grpc.RpcError, asyncio.InvalidStateError):  # the stream broke
+            with suppress(*STREAM_ERRORS):  # the stream broke
                 await context.write(gateway.response(conditions=self.conditions))
-                await first_of(gateway.read(context), gateway.write(context))
+                watching = until_silent("gateway", name, lambda: gateway.messages)
+                await first_of(gateway.read(context), gateway.write(context), watching)
         finally:
-            _log.info("gateway_left", gateway=name, bots=len(gateway.streams))
+            self.gate.gateways -= 1
+            _log.info("gateway_left", gateway=name, bots=len(gateway.streams), messages=gateway.messages)
             await end_tasks(*gateway.playing)
 
 
@@ -80,6 +81,7 @@ class JoinedGateway:
     def __init__(self, service: GatewayService) -> None:
         self.streams: dict[int, CarriedStream] = {}  # of its bots, by number
         self.playing: set[asyncio.Task[None]] = set()  # one for each of them
+        self.messages = 0  # of the gateway
         self._service = service
         self._ready: dict[int, CarriedStream] = {}  # with something to send
         self._ended: list[pb.Ended] = []
@@ -88,6 +90,7 @@ class JoinedGateway:
     async def read(self, context: _Context) -> None:
         """Take what bots have done, until the gateway ends its stream."""
         while isinstance(request := await context.read(), pb.CarryRequest):
+            self.messages += 1
             for opened in request.opened:
                 if opened.stream in self.streams:
                     raise invalid("opened.stream", f"{opened.stream} is open already")
@@ -98,10 +101,11 @@ class JoinedGateway:
                 if (written := self.streams.get(number)) is not None and written.outbox is not None:
                     written.outbox.written()
             now, steady = self._service.play.lobby.clock(), self._service.steady()
-            for message in request.messages:
-                if (sender := self.streams.get(message.stream)) is not None:
-                    under_way = min(max(0.0, steady - message.read_at_us / 1e6), HOP_SECONDS)
-                    sender.receive(message.request, now - under_way)
+            spoken = zip(request.speaking, request.requests, request.read_at_us, strict=True)
+            for number, message, read_at_us in spoken:
+                if (sender := self.streams.get(number)) is not None:
+                    under_way = min(max(0.0, steady - read_at_us / 1e6), HOP_SECONDS)
+                    sender.receive(message, now - under_way)
             for number in request.closed:
                 if (closed := self.streams.get(number)) is not None:
                     closed.end(None)
@@ -127,8 +131,9 @@ class JoinedGateway:
             self._changed.set()
 
     def _note_ready(self, number: int, stream: CarriedStream) -> None:
+        if not self._ready:
+            self._changed.set()
         self._ready[number] = stream
-        self._changed.set()
 
     async def write(self, context: _Context) -> None:
         """Send what bots are to get, all that there is together."""
@@ -145,9 +150,10 @@ class JoinedGateway:
                         stream.end(None)
                         continue
                     size += len(batch)
-                    response.batches.add(stream=number, response=batch)
+                    response.streams.append(number)
+                    response.batches.append(batch)
                 await context.write(response)
-            await asyncio.sleep(GATHER_SECONDS)
+            await asyncio.sleep(min(GATHER_SECONDS, len(self.streams) * GATHER_SECONDS_EACH))
 
     def response(self, **parts: Any) -> pb.CarryResponse:
         """Make a message with the time by which gateways stamp."""
@@ -222,8 +228,9 @@ async def join(
             listening.check_exposure(gateway.settings, has_tokens=first.conditions.has_tokens)
             gateway.ahead = time.monotonic() - first.now_us / 1e6
             listen["listen"] = await gateway.start()
-            say({"listening": listen["listen"]})
-            await gateway.serve(call)
+            with gateway.metrics() as metrics:
+                say({"listening": listen["listen"], **({"metrics": metrics} if metrics else {})})
+                await gateway.serve(call)
     finally:
         call.cancel()
 
@@ -242,6 +249,8 @@ class Gateway:
     """Listens to bots while it is joined to a server."""
 
     def __init__(self, settings: ServerSettings, access: Access, channel: grpc.aio.Channel) -> None:
+        from prometheus_client import Counter, Gauge  # noqa: PLC0415 - a server has other ones
+
         self.settings = settings
         self._access, self._channel = access, channel
         self._proxies = TrustedProxies(settings.trusted_proxy)
@@ -251,8 +260,20 @@ class Gateway:
         self._streams: dict[int, _StreamOfBot] = {}  # by number
         self._request, self._request_bytes = pb.CarryRequest(), 0  # the next one
         self._changed = asyncio.Event()  # there is something to send
+        self._open_streams = Gauge("happycity_gateway_streams", "Streams of bots.", registry=None)
+        self._open_streams.set_function(lambda: len(self._streams))
+        text = "Messages that were carried, by who said them."
+        self._carried = Counter("happycity_gateway_messages", text, ["origin"], registry=None)
         self._sent = asyncio.Event()  # the next request was sent; each has its own event
         self.ahead = 0.0  # of the server's clock, in seconds: by the last message, whose way isn't charged so
+
+    def metrics(self) -> AbstractContextManager[str | None]:
+        """Serve metrics while the context lasts, if they are wanted; yields where."""
+        if self.settings.metrics is None:
+            return nullcontext()
+        from happycity_server.metrics import metrics_served  # noqa: PLC0415 - few want them
+
+        return metrics_served(self.settings.metrics, self._open_streams, self._carried)
 
     async def start(self) -> str:
         """Listen; return the address. On the wire each method is a stream both ways, and here of bytes."""
@@ -284,10 +305,11 @@ class Gateway:
         """Pass on what bots are to get."""
         while isinstance(response := await call.read(), pb.CarryResponse):
             self.ahead = time.monotonic() - response.now_us / 1e6
-            for batch in response.batches:
-                if (stream := self._streams.get(batch.stream)) is not None:
+            self._carried.labels("server").inc(len(response.batches))
+            for number, batch in zip(response.streams, response.batches, strict=True):
+                if (stream := self._streams.get(number)) is not None:
                     stream.written.clear()
-                    stream.batch.put_nowait(batch.response)
+                    stream.batch.put_nowait(batch)
             for ended in response.ended:
                 if (stream := self._streams.get(ended.stream)) is not None and not stream.ended.done():
                     stream.ended.set_result(ended)
@@ -295,13 +317,16 @@ class Gateway:
     async def _write(self, call: Any) -> None:
         """Send what bots have done, all that there is together."""
         while True:
-            await self._changed.wait()
+            with suppress(TimeoutError):  # an empty one is a sign of life
+                async with asyncio.timeout(CHECK_SECONDS):
+                    await self._changed.wait()
             self._changed.clear()
             request, self._request, self._request_bytes = self._request, pb.CarryRequest(), 0
             sent, self._sent = self._sent, asyncio.Event()
+            self._carried.labels("bots").inc(len(request.speaking))
             await call.write(request)
             sent.set()
-            await asyncio.sleep(GATHER_SECONDS)
+            await asyncio.sleep(min(GATHER_SECONDS, len(self._streams) * GATHER_SECONDS_EACH))
 
     async def _room(self, size: int) -> None:
         """Wait until the next request has room for a part of some bytes, which is to be added at once."""
@@ -320,7 +345,7 @@ class Gateway:
         try:
             await context.send_initial_metadata(())
             talking = self._read_bot(stream, context), self._write_bot(stream, context)
-            with suppress(grpc.RpcError, asyncio.InvalidStateError):  # the bot is gone
+            with suppress(*STREAM_ERRORS):  # the bot is gone
                 await first_of(*talking, asyncio.wait((stream.ended,)))
             if stream.ended.done() and (ended := stream.ended.result()).code:
                 await abort(context, _CODES[ended.code], ended.text, ended.details)
@@ -334,7 +359,9 @@ class Gateway:
         while isinstance(message := await context.read(), bytes):
             read_at_us = max(0, int((time.monotonic() - self.ahead) * 1e6))
             await self._room(len(message))
-            self._request.messages.add(stream=stream.number, request=message, read_at_us=read_at_us)
+            self._request.speaking.append(stream.number)
+            self._request.requests.append(message)
+            self._request.read_at_us.append(read_at_us)
             await self._sent.wait()
             await stream.written.wait()
         self._request.closed.append(stream.number)

@@ -29,16 +29,12 @@ _REFUSALS = (
 _log = structlog.get_logger()
 
 
-class JoinRefusedError(HappyCityError):
-    """The server doesn't let a worker or gateway join."""
-
-
 def stay_joined(
     server: str, access: Access, join: Callable[[grpc.aio.Channel], Awaitable[None]], *, stop_with_stdin: bool
 ) -> None:
     """Join a server until SIGINT or SIGTERM, again whenever it was lost; `join` returns when its stream ends.
 
-    ConfigError if the address or a file of TLS can't be used; JoinRefusedError if the server refuses.
+    ConfigError if the address or a file of TLS can't be used; HappyCityError if the server refuses.
     """
     target = Target.parse(server, setting="--join")
     access.check(target)
@@ -69,5 +65,5 @@ async def _join(target: Target, access: Access, join: Callable[[grpc.aio.Channel
     except grpc.aio.AioRpcError as error:
         text = failure(target, error, ca=access.ca)
         if error.code() in _REFUSALS:
-            raise JoinRefusedError(text) from None
+            raise HappyCityError(text) from None
         return text

@@ -6,6 +6,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,8 +15,9 @@ import grpc
 import pytest
 from tests.server import harness as h
 from tests.server.api.arena import AT_ONCE, Arena, arena_with
-from tests.server.gateways import gateway
+from tests.server.gateways import gateway, joined
 from tests.server.play.arena import Arena as LocalArena
+from tests.server.test_metrics import scraped
 
 from happycity import TimeControl
 from happycity.gateway.v1beta1 import gateway_service_pb2 as pb
@@ -23,7 +25,7 @@ from happycity.v1 import match_pb2
 from happycity.v1 import play_service_pb2 as play
 from happycity.v1.play_service_pb2_grpc import PlayServiceStub
 from happycity_runtime.addresses import TrustedProxies
-from happycity_runtime.event_loop import end_tasks
+from happycity_runtime.event_loop import end_tasks, running
 from happycity_runtime.tokens import Role
 from happycity_runtime.transport import Access
 from happycity_server.access.gate import Authenticator, Gate, RateLimits
@@ -31,13 +33,19 @@ from happycity_server.access.roles import PUBLIC_SERVICES, method_of
 from happycity_server.access.token_file import revoke_token
 from happycity_server.api.play import PlayService
 from happycity_server.errors import ApiError, ListenError
-from happycity_server.places.protocol import VERSION
+from happycity_server.places.protocol import CHECK_SECONDS, SILENT_CHECKS, VERSION, until_silent
 from happycity_server.play.outbox import HOP_SECONDS
 from happycity_server.workers import gateway as program
 from happycity_server.workers.gateway import GatewayService
 
 GET_MATCH = "/happycity.v1.MatchService/GetMatch"
 PLAY = "/happycity.v1.PlayService/Play"
+
+
+def spoken(*messages: tuple[int, bytes, int]) -> dict[str, Any]:
+    """Return the fields of messages, each with its stream and the microsecond in which it was read."""
+    speaking, requests, read_at_us = zip(*messages, strict=True)
+    return {"speaking": speaking, "requests": requests, "read_at_us": read_at_us}
 
 
 class ScriptedGateway:
@@ -64,17 +72,14 @@ class ScriptedGateway:
 
     async def send(self, *requests: play.PlayRequest, read_at_us: int) -> None:
         """Send messages of the bot, and that all was written to it."""
-        messages = [
-            pb.BotMessage(stream=1, request=each.SerializeToString(), read_at_us=read_at_us)
-            for each in requests
-        ]
-        await self.say(written=[1], messages=messages)
+        messages = [(1, request.SerializeToString(), read_at_us) for request in requests]
+        await self.say(written=[1], **spoken(*messages))
 
     async def read(self) -> None:
         response = await self._answers.get()
         self.ended += response.ended
         for batch in response.batches:
-            self.received.MergeFrom(play.PlayResponse.FromString(batch.response))
+            self.received.MergeFrom(play.PlayResponse.FromString(batch))
 
     async def decision(self) -> play.Decision:
         """Read until a decision is asked; return it."""
@@ -89,6 +94,10 @@ class ScriptedGateway:
         """Answer a decision, and let the server take that."""
         answer = play.Answer(match_id=decision.match_id, decision_id=decision.decision_id)
         await self.send(play.PlayRequest(answers=[answer]), read_at_us=max(0, int(read_at * 1e6)))
+        await self.taken()
+
+    async def taken(self) -> None:
+        """Wait until the server has taken what was said."""
         self._taken.clear()
         await self._taken.wait()
 
@@ -164,7 +173,7 @@ async def test_answer_that_was_read_in_time_counts(local: LocalArena, own: Scrip
 
 async def test_gateway_names_streams_that_are_gone(own: ScriptedGateway) -> None:
     """A stream may have ended meanwhile, so that changes nothing."""
-    await own.say(written=[5], closed=[6], messages=[pb.BotMessage(stream=7, request=b"\xff")])
+    await own.say(written=[5], closed=[6], **spoken((7, b"\xff", 0)))
     await own.greet("anna")
 
 
@@ -179,9 +188,7 @@ async def test_bots_of_a_gateway_fail_alone(own: ScriptedGateway) -> None:
     """A message that can't be read, or comes before the welcome, ends its own stream."""
     opened = [pb.Opened(stream=number, address="192.0.2.1") for number in (2, 3)]
     hello = h.hello("ben").SerializeToString()
-    garbage = [pb.BotMessage(stream=2, request=b"\xff\xff")]
-    early = [pb.BotMessage(stream=3, request=hello), pb.BotMessage(stream=3, request=b"")]
-    await own.say(opened=opened, messages=[*garbage, *early])
+    await own.say(opened=opened, **spoken((2, b"\xff\xff", 0), (3, hello, 0), (3, b"", 0)))
     while len(own.ended) < 2:
         await own.read()
     assert {ended.stream for ended in own.ended} == {2, 3}
@@ -194,6 +201,58 @@ async def test_gateway_of_another_version_is_refused(local: LocalArena) -> None:
     await own.say(hello=pb.Hello(name="scripted", version="0.0.1"))
     with pytest.raises(ApiError, match=f"install happycity {VERSION} for the gateway"):
         await own.carrying
+
+
+async def test_silence_of_a_gateway_is_noticed(local: LocalArena, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its bots are away after 15 s without a message, and may come by another one."""
+    checks = asyncio.Queue[None]()
+    waited: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        waited.append(seconds)
+        await checks.get()
+
+    monkeypatch.setattr(program, "until_silent", partial(until_silent, sleep=sleep))
+    own = ScriptedGateway(service_of(local))
+    await own.join()
+    await own.greet("anna")
+    for _ in range(SILENT_CHECKS):  # it says something before each
+        checks.put_nowait(None)
+        await own.say()
+        await own.taken()
+    assert local.lobby.is_connected("anna")
+    before = len(waited)
+    for _ in range(SILENT_CHECKS + 1):
+        checks.put_nowait(None)
+    await own.carrying
+    assert not local.lobby.is_connected("anna")
+    assert sum(waited[before:]) <= SILENT_CHECKS * CHECK_SECONDS == 15.0
+
+
+async def test_gateway_without_bots_gives_signs_of_life(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By which the server sees that it is there."""
+    monkeypatch.setattr(program, "CHECK_SECONDS", 0.001)
+    said = asyncio.Queue[pb.CarryRequest]()
+    call, channel = SimpleNamespace(write=said.put), grpc.aio.insecure_channel("127.0.0.1:1")
+    async with channel, running(program.Gateway(h.settings(tmp_path), Access(), channel)._write(call)):
+        assert [await said.get() for _ in range(3)] == [pb.CarryRequest()] * 3
+
+
+async def test_metrics_of_a_gateway(tmp_path: Path) -> None:
+    """It counts what it carries, and the server counts it."""
+    own = "127.0.0.1:0"
+    async with h.serving(tmp_path, metrics=own) as (server, _), joined(server.address, metrics=own) as at:
+        async with grpc.aio.insecure_channel(str(at["listening"])) as channel:
+            await h.connected(channel, "anna")
+            found = await scraped(str(at["metrics"]))
+            assert found["happycity_gateway_streams", ""] == 1
+            assert found["happycity_gateway_messages_total", "bots"] == 1
+            assert found["happycity_gateway_messages_total", "server"] == 1
+            assert found["process_resident_memory_bytes", ""] > 0
+        assert server.metrics is not None
+        assert (await scraped(server.metrics))["happycity_gateways", ""] == 1
 
 
 @pytest.mark.level(2)

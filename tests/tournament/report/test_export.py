@@ -87,6 +87,7 @@ def test_one_game_is_exported_by_its_id(played: Path, tmp_path: Path, run: Run) 
     assert [game["seats"]] == [stored["seats"] for stored in games if stored["game"] == 7]
 
 
+@pytest.mark.level(1)
 def test_games_without_records_are_counted(tmp_path: Path, run: Run) -> None:
     """They have no metrics, and can't be written as records; without games there are no rows."""
     url = League(BOTS, rounds=1, with_records=False).store(tmp_path / "games.sqlite")
@@ -140,7 +141,7 @@ def test_a_file_that_can_not_be_written_is_refused_at_once(
     played: Path, run: Run, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
 ) -> None:
     """Reading a large source first would take minutes."""
-    monkeypatch.setattr(Store, "all_games", None)
+    monkeypatch.setattr(Store, "whole_result_parts", None)
     for out, problem in {"none/x": "No such file or directory", ".": "Is a directory"}.items():
         status, _, errors = run(command[0], played, *command[1:], "--out", out)
         assert (status, errors) == (2, f"error: --out: {out} can't be written: {problem}\n")

@@ -334,8 +334,9 @@ def facts_of(
 ) -> ReportData:
     """Count all games."""
     facts = ReportData(bots)
-    for game in games:
-        facts.add(*game)
+    for game, record, reason in games:
+        result = game.result._replace(record=record)
+        facts.add([result] if reason is None else [], [result] if reason is Uncounted.UNRATED else [])
     return facts
 
 
@@ -431,7 +432,7 @@ def test_metrics_are_those_of_the_seat_that_moved(tmp_path: Path, run: Run) -> N
     assert depth.deviation == pytest.approx(2**0.5)
     assert set(first) == {"depth", "value"}
     assert set(second) == {"nodes"}
-    rows = list(seat_rows(game, json.dumps(record), unrated=False))
+    rows = list(seat_rows(game.result._replace(record=json.dumps(record)), unrated=False))
     assert json.loads(rows[0].metrics or "")["depth"] == {
         "count": 2, "mean": 3.0, "sd": depth.deviation, "min": 2, "max": 4,
     }  # fmt: skip

@@ -5,6 +5,7 @@ import random
 import zlib
 from functools import partial
 
+import numpy as np
 import pytest
 
 from happycity import Config, Deal, RecordError
@@ -13,6 +14,7 @@ from happycity.records.record import Json
 from happycity.records.replay import movers_of
 from happycity_tournament.storage.packing import (
     LONGEST_RECORD,
+    MICROS,
     pack,
     pack_with_times,
     unpack,
@@ -34,7 +36,8 @@ def test_times_are_those_of_the_record_in_each_of_its_forms() -> None:
         packed, times = pack_with_times(form)
         assert (unpack(packed), type(times)) == (line, bytes)
         assert times is not None
-        assert list(map(list, unpack_times(times, 3))) == expected
+        movers, *micros = unpack_times(times, 3)
+        assert [list(movers), *(np.frombuffer(each, MICROS).tolist() for each in micros)] == expected
 
 
 @pytest.mark.parametrize(

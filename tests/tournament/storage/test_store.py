@@ -321,7 +321,7 @@ def test_damaged_games_are_an_error_of_the_store(store: Store) -> None:
         "records SET record = substr(record, 1, 9)": lambda: store.record(1),
         "records SET record = substr(record, 1, 1)": lambda: list(store.all_games(with_records=True)),
         "games SET bots = '5'": lambda: store.game(1),
-        "games SET points = '5'": lambda: list(store.timed_games()),
+        "games SET points = '5'": lambda: list(store.whole_result_parts()),
     }
     for damage, read in cases.items():
         change(store, f"UPDATE {damage}")

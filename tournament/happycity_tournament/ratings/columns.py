@@ -175,6 +175,26 @@ class GamesBuilder:
         return Games(tuple(self._index), tables)
 
 
+class SeenKeys:
+    """The keys of games, such as `Result.copy_key`, in 8 bytes each: those of the tournaments so far."""
+
+    def __init__(self) -> None:
+        self._before = np.empty(0, np.int64)
+        self._own = array("q")
+
+    def are_new(self, keys: Sequence[int]) -> list[bool]:
+        """Note keys of the tournament that is read, and return which of them none before it has."""
+        self._own.extend(keys)
+        if not len(self._before):
+            return [True] * len(keys)
+        places = np.searchsorted(self._before, keys).clip(max=len(self._before) - 1)
+        return [bool(is_new) for is_new in self._before[places] != keys]
+
+    def next_tournament(self) -> None:
+        """Go on to the next tournament, or file of games."""
+        self._before, self._own = np.union1d(self._before, self._own), array("q")
+
+
 def by_size(games: Sequence[Result]) -> Iterator[tuple[int, list[Result]]]:
     """Yield games by the number of their seats."""
     sizes = [len(game.bots) for game in games]

@@ -8,21 +8,22 @@ from __future__ import annotations
 import csv
 import json
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
+import orjson
+
+from happycity.match import Ending
 from happycity.records.record import Json
 from happycity.records.replay import metrics_of, record_at
 from happycity_runtime.files import replacing
-from happycity_tournament.games import FinishedGame
+from happycity_tournament.games import Result
 from happycity_tournament.ratings.statistics import Moments
 from happycity_tournament.recorded_games import named_record, read_record
 from happycity_tournament.standings.counted import CountingRules
 from happycity_tournament.storage.sources import Source
-
-_Record = TypeVar("_Record", bound=str | bytes | None)
 
 
 @dataclass(slots=True)
@@ -33,6 +34,13 @@ class Exported:
     without_record: int = 0
     """Games that the source holds no record of: these have no metrics, and can't be written as records."""
 
+    def counting(self, games: Iterable[tuple[Result, bool]]) -> Iterator[tuple[Result, bool]]:
+        """Yield games, each after it was counted."""
+        for game, is_counted in games:
+            self.games += 1
+            self.without_record += game.record is None
+            yield game, is_counted
+
 
 def export_games(source: Source, out: Path, *, file_format: str, game: int | None = None) -> Exported:
     """Write the games of a source one after the other, as it may be larger than the memory; or only `game`.
@@ -42,37 +50,35 @@ def export_games(source: Source, out: Path, *, file_format: str, game: int | Non
     Raises:
         SourceError: there is no such game.
     """
-    exported = Exported()
-    unrated = set() if file_format == "records" else _unrated(source, last=game)
+    exported, with_records = Exported(), file_format == "records"
     with replacing(out) as path, path.open("w", encoding="utf-8", newline="") as file:
-        if file_format == "records":
-            records = source.games(with_records=True) if game is None else [source.game(game)]
-            recorded = _counted(records, exported)
-            file.writelines(_named(found, record) for found, record in recorded if record is not None)
-            return exported
-        timed = _counted(source.timed_games() if game is None else [source.game(game)], exported)
-        rows = (row for each in timed for row in seat_rows(*each, unrated=each[0].match_id in unrated))
-        if file_format == "jsonl":
-            file.writelines(json.dumps(row._asdict()) + "\n" for row in rows)
+        if game is None:
+            games = _with_counting(source, source.results(whole=True, with_records=with_records))
+        else:
+            found, record = source.game(game)
+            results = () if with_records else _with_counting(source, source.results())
+            counts = any(is_counted for one, is_counted in results if one.match_id == game)
+            games = iter([(found.result._replace(record=record), counts)])
+        games = exported.counting(games)
+        rows = (row for one, is_counted in games for row in seat_rows(one, unrated=not is_counted))
+        if with_records:
+            file.writelines(_named(one, one.record) for one, _ in games if isinstance(one.record, str))
+        elif file_format == "jsonl":
+            file.writelines(orjson.dumps(row._asdict()).decode() + "\n" for row in rows)
         else:
             writer = csv.writer(file)
             writer.writerow(SeatRow._fields)
-            writer.writerows(
-                row._replace(bot=_cell(row.bot), reason=row.reason and _cell(row.reason)) for row in rows
-            )
+            writer.writerows(map(_cells, rows))
     return exported
 
 
-def _unrated(source: Source, *, last: int | None) -> set[int]:
-    """Return the ids of the games that don't count, up to the last one that is asked for."""
-    rules, unrated = CountingRules(source.tournaments()), set[int]()
-    for part in source.results():
-        for one in part:
-            if rules.reason(one) is not None:
-                unrated.add(one.match_id)
-            if one.match_id == last:
-                return unrated
-    return unrated
+def _with_counting(source: Source, parts: Iterable[list[Result]]) -> Iterator[tuple[Result, bool]]:
+    """Yield games of a source, each with whether it counts."""
+    rules = CountingRules(source.tournaments())
+    for part in parts:
+        counted, _ = rules.rule(part[0].tournament_id).divide(part)
+        ids = {one.match_id for one in counted}
+        yield from ((one, one.match_id in ids) for one in part)
 
 
 class SeatRow(NamedTuple):
@@ -101,10 +107,13 @@ class SeatRow(NamedTuple):
     metrics: str | None
 
 
-def seat_rows(game: FinishedGame, record: str | bytes | None, *, unrated: bool) -> Iterator[SeatRow]:
-    """Yield a row for each seat."""
-    metrics, (number, table, rotation) = _metrics(game, record), game.position or (None, None, None)
-    for seat, (bot, result) in enumerate(zip(game.bots, game.seats, strict=True)):
+def seat_rows(game: Result, *, unrated: bool) -> Iterator[SeatRow]:
+    """Yield a row for each seat of a game with all that there is of it."""
+    metrics, (number, table, rotation) = _metrics(game), game.position or (None, None, None)
+    seconds = None
+    if game.started_at is not None and game.finished_at is not None:
+        seconds = max(0.0, game.finished_at - game.started_at)
+    for seat, bot in enumerate(game.bots):
         yield SeatRow(
             game.tournament_id,
             number,
@@ -114,43 +123,34 @@ def seat_rows(game: FinishedGame, record: str | bytes | None, *, unrated: bool) 
             game.match_id,
             seat,
             bot,
-            result.points,
-            result.coins,
-            result.place,
-            result.ending.word,
-            result.reason or None,
+            game.points[seat],
+            game.coins[seat],
+            game.places[seat],
+            game.endings[seat].word if game.endings else Ending.FINISHED.word,
+            (game.reasons[seat] or None) if game.reasons else None,
             int(unrated),
-            result.inhabitants,
-            result.hearts,
+            game.inhabitants[seat],
+            game.hearts[seat],
             game.decisions,
-            None if game.started_at is None else game.seconds,
+            seconds,
             game.finished_at,
             metrics[seat],
         )
 
 
-def _named(game: FinishedGame, record: str) -> str:
+def _named(game: Result, record: str) -> str:
     """Return the line of a record with the names of its bots."""
     with record_at(f"game {game.match_id}"):
         return named_record(game.bots, record) + "\n"
 
 
-def _counted(
-    games: Iterable[tuple[FinishedGame, _Record]], exported: Exported
-) -> Iterator[tuple[FinishedGame, _Record]]:
-    for game, record in games:
-        exported.games += 1
-        exported.without_record += record is None
-        yield game, record
-
-
-def _metrics(game: FinishedGame, record: str | bytes | None) -> list[str | None]:
+def _metrics(game: Result) -> Sequence[str | None]:
     """Return by seat the numbers that the bot sent with its answers, as JSON; None where there are none."""
-    if not isinstance(record, str):
+    if not isinstance(game.record, str):
         return [None] * len(game.bots)
     by_seat: list[dict[str, Moments]] = [{} for _ in game.bots]
     with record_at(f"game {game.match_id}"):
-        for seat, numbers in metrics_of(read_record(record)):
+        for seat, numbers in metrics_of(read_record(game.record)):
             for name, number in numbers.items():
                 by_seat[seat].setdefault(name, Moments()).add(number)
     summaries = [{name: _summary(by_name[name]) for name in sorted(by_name)} for by_name in by_seat]
@@ -168,8 +168,14 @@ def _summary(moments: Moments) -> Json:
     return {key: number if math.isfinite(number) else None for key, number in numbers.items()}
 
 
+def _cells(row: SeatRow) -> SeatRow:
+    """Return a row without texts that a spreadsheet takes for a formula: names and reasons are by bots."""
+    if row.bot.startswith(_FORMULA) or (row.reason or "").startswith(_FORMULA):
+        return row._replace(bot=_cell(row.bot), reason=row.reason and _cell(row.reason))
+    return row
+
+
 def _cell(text: str) -> str:
-    """Return a text as a cell that no spreadsheet takes for a formula: names and reasons come from bots."""
     return f"'{text}" if text.startswith(_FORMULA) else text
 
 

@@ -26,7 +26,7 @@ from happycity_tournament.report.charts import FORFEITS, ratings_chart
 from happycity_tournament.report.report_data import MAX_FORFEITS_SHOWN, ReportData
 from happycity_tournament.schedule import SprtSchedule
 from happycity_tournament.standings.counted import CountingRules
-from happycity_tournament.standings.rated_games import games_with_reasons, rate_games
+from happycity_tournament.standings.rated_games import rate_games
 from happycity_tournament.standings.standings import score_text
 from happycity_tournament.standings.stats import MAX_HISTORY_BOTS
 from happycity_tournament.storage.sources import Source
@@ -98,8 +98,8 @@ def write_report(source: Source, out: Path, *, sharing: Sequence[str], processes
     rules = CountingRules(tournaments)
     bots = list(dict.fromkeys(source.bots()))
     data = ReportData(bots)
-    for game in games_with_reasons(source.timed_games(), rules):
-        data.add(*game)
+    for part in source.results(whole=True):
+        data.add(*rules.divide(part))
     test = rules.rule(tournaments[0].id).test if len(tournaments) == 1 else None
     configs = [(config, config.bots) for config in rules.configs.values()]
     ratings = rate_games(
@@ -287,7 +287,7 @@ def _notable(source: Source, data: ReportData, ratings: Ratings) -> list[Notable
         extremes = data.stats.extremes(bot) or ()
         for what, extreme in zip(("most", "fewest"), extremes, strict=False):
             note(source.game(extreme.match_id)[0], f"{what} points of {bot}: {extreme.points}")
-    for game in data.forfeited:
+    for game in (source.game(match_id)[0] for match_id in data.forfeited):
         for bot, seat in zip(game.bots, game.seats, strict=True):
             if seat.forfeited:
                 reason = f" ({seat.reason})" if seat.reason else ""

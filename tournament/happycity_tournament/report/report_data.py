@@ -10,19 +10,21 @@ from functools import cached_property
 
 import numpy as np
 
+from happycity.records.record import Json
 from happycity.records.replay import clock_of, metrics_of, movers_of, record_at
-from happycity_tournament.games import FinishedGame, Result
+from happycity_tournament.games import Result
 from happycity_tournament.ratings.columns import Ints
 from happycity_tournament.ratings.results import Ratings
 from happycity_tournament.ratings.statistics import Moments, count_metrics
 from happycity_tournament.recorded_games import read_record
-from happycity_tournament.standings.counted import Uncounted
 from happycity_tournament.standings.standings import Forfeits, Standing, standings_of
 from happycity_tournament.standings.stats import GameTable, Stats
-from happycity_tournament.storage.packing import unpack_times
+from happycity_tournament.storage.packing import MICROS, unpack_times
 
-_GAMES_AT_ONCE = 1000
+_TIMES_AT_ONCE = 300_000
 _POWERS = 10 ** np.arange(17)
+_BITS = (4, 10)
+"""Those of an exponent and of three digits, which may be 1000."""
 MAX_FORFEITS_SHOWN = 20
 """Games with forfeits that are kept as notable ones."""
 
@@ -58,7 +60,7 @@ class BotTimes:
 
 
 class ReportData:
-    """Counts games, one by one, in the order of their schedule."""
+    """Counts games, some at once, in the order of their schedule."""
 
     def __init__(self, bots: Sequence[str]) -> None:
         self.games = self.decisions = self.timed_games = 0
@@ -68,53 +70,47 @@ class ReportData:
         self.started_at = math.inf
         self.finished_at = -math.inf
         """Unix times of the first game's start and the last one's end, as far as they are known."""
-        self.forfeited: list[FinishedGame] = []
-        """The first games with forfeits."""
+        self.forfeited: list[int] = []
+        """The match ids of the first games with forfeits."""
         self._columns = GameTable(bots)
         self._forfeits = Forfeits(bots)
-        self._results: list[Result] = []
-        """Those that are not in the columns yet."""
         self._times = {bot: BotTimes() for bot in bots}
         self._numbers = {bot: number for number, bot in enumerate(bots)}
-        self._thinking, self._round_trips = _Gathered(), _Gathered()
+        self._thinking = _Gathered([times.thinking for times in self._times.values()])
+        self._round_trips = _Gathered([times.round_trips for times in self._times.values()])
 
-    def add(self, game: FinishedGame, record: str | bytes | None, reason: Uncounted | None = None) -> None:
-        """Count a game, which may not count for a reason, with its record or packed times.
+    def add(self, counted: Sequence[Result], unrated: Sequence[Result] = ()) -> None:
+        """Count games with their records or packed times, and note those that are unrated.
 
         Raises:
-            RecordError: these are malformed.
+            RecordError: a record is malformed.
         """
-        if game.started_at is not None and game.finished_at is not None:
-            self.started_at = min(self.started_at, game.started_at)
-            self.finished_at = max(self.finished_at, game.finished_at)
-        result = game.result
-        if reason is not None:
-            if reason is Uncounted.UNRATED:
-                self.unrated += 1
-                self._forfeits.add_unrated(result)
-            return
-        self._results.append(result)
-        self._forfeits.add(result)
-        self.games += 1
-        self.decisions += game.decisions
-        if record is not None:
-            with record_at(f"game {game.match_id}"):
-                self._add_record(game, record)
-        if result.endings and len(self.forfeited) < MAX_FORFEITS_SHOWN:
-            self.forfeited.append(game)
-        if len(self._results) == _GAMES_AT_ONCE:
-            self._count()
+        for game in (*counted, *unrated):
+            if game.started_at is not None and game.finished_at is not None:
+                self.started_at = min(self.started_at, game.started_at)
+                self.finished_at = max(self.finished_at, game.finished_at)
+        for game in unrated:
+            self._forfeits.add_unrated(game)
+        for game in counted:
+            self._forfeits.add(game)
+        self.unrated += len(unrated)
+        self.games += len(counted)
+        self.decisions += sum(game.decisions for game in counted)
+        self._columns.add(counted)
+        self._add_times(counted)
+        with_forfeits = [game.match_id for game in counted if game.endings]
+        self.forfeited += with_forfeits[: MAX_FORFEITS_SHOWN - len(self.forfeited)]
 
     @cached_property
     def stats(self) -> Stats:
         """The stats of the games that count, once all are there."""
-        self._count()
         return self._columns.stats()
 
     @cached_property
     def times(self) -> Mapping[str, BotTimes]:
         """What records say of each bot, once all are there."""
-        self._count()
+        self._thinking.count()
+        self._round_trips.count()
         return self._times
 
     def standings(self, ratings: Ratings) -> list[Standing]:
@@ -122,57 +118,76 @@ class ReportData:
         lines = {line.bot: line for line in standings_of(self.stats, ratings, self._forfeits)}
         return [lines[line.bot] for line in ratings.lines]
 
-    def _add_record(self, game: FinishedGame, record: str | bytes) -> None:
-        times: Sequence[Sequence[int]]
-        if isinstance(record, bytes):
-            times = unpack_times(record, len(game.bots))
-        else:
-            content = read_record(record)
-            for seat, numbers in metrics_of(content):
-                count_metrics(self._times[game.bots[seat]].metrics, numbers)
-            times = movers_of(content), *clock_of(content)
-        movers, think_us, round_trip_us = times
-        if think_us:
-            self.timed_games += 1
-            bots = np.array([self._numbers[bot] for bot in game.bots])
-            self._thinking.add(bots[np.asarray(movers)], think_us)
-            self._round_trips.add(bots, round_trip_us)
+    def _add_times(self, games: Sequence[Result]) -> None:
+        """Take the times in the records of games, and the numbers that their bots sent."""
+        timed, packed = list[Result](), list[tuple[bytes, bytes, bytes]]()
+        for game in games:
+            with record_at(f"game {game.match_id}"):
+                if isinstance(game.record, bytes):
+                    timed.append(game)
+                    packed.append(unpack_times(game.record, len(game.bots)))
+                elif game.record is not None:
+                    self._add_record(game, read_record(game.record))
+        if timed:
+            movers, *times = map(b"".join, zip(*packed, strict=True))
+            think_us, round_trip_us = (np.frombuffer(each, MICROS) for each in times)
+            decisions = [len(of_game) for of_game, *_ in packed]
+            self._add(timed, decisions, np.frombuffer(movers, np.uint8), think_us, round_trip_us)
 
-    def _count(self) -> None:
-        """Count what has gathered."""
-        self._columns.add(self._results)
-        self._results = []
-        self._thinking.count([times.thinking for times in self._times.values()])
-        self._round_trips.count([times.round_trips for times in self._times.values()])
+    def _add_record(self, game: Result, record: Json) -> None:
+        for seat, numbers in metrics_of(record):
+            count_metrics(self._times[game.bots[seat]].metrics, numbers)
+        times = clock_of(record)
+        if times[0]:
+            movers, think_us, round_trip_us = map(np.array, (movers_of(record), *times))
+            self._add([game], [len(movers)], movers, think_us, round_trip_us)
+
+    def _add(
+        self,
+        games: Sequence[Result],
+        decisions: Sequence[int],
+        movers: Ints,
+        think_us: Ints,
+        round_trip_us: Ints,
+    ) -> None:
+        """Take the seats of the `decisions` of each game, their times, and the round trips by seat."""
+        self.timed_games += len(games)
+        bots = np.array([self._numbers[bot] for game in games for bot in game.bots])
+        firsts = np.cumsum([0, *(len(game.bots) for game in games[:-1])])
+        self._thinking.add(bots[movers + np.repeat(firsts, decisions)], think_us)
+        self._round_trips.add(bots, round_trip_us)
 
 
 class _Gathered:
-    """Times of bots that are counted many at once."""
+    """Times that are counted many at once, to three digits, in the histogram of each bot."""
 
-    def __init__(self) -> None:
-        self._bots: list[Ints] = []
-        self._micros: list[Sequence[int]] = []
+    def __init__(self, histograms: Sequence[Histogram]) -> None:
+        self._histograms = histograms
+        self._keys: list[Ints] = []
+        """Of each time: its bot, the exponent of ten and three digits, by `_BITS` of a number."""
+        self._gathered = 0
 
-    def add(self, bots: Ints, micros: Sequence[int]) -> None:
+    def add(self, bots: Ints, micros: Ints) -> None:
         """Take times in microseconds with the numbers of their bots; 0 is none, as of a bot not asked."""
-        self._bots.append(bots)
-        self._micros.append(micros)
+        exponents, digits = _three_digits(micros.astype(np.int64))
+        keys = (bots << sum(_BITS)) + (exponents << _BITS[1]) + digits
+        self._keys.append(keys[micros > 0].astype(np.int32))
+        self._gathered += len(keys)
+        if self._gathered > _TIMES_AT_ONCE:
+            self.count()
 
-    def count(self, histograms: Sequence[Histogram]) -> None:
-        """Count what has gathered, to three digits, in the histograms of all bots."""
-        if not self._micros:
-            return
-        bots, micros = np.concatenate(self._bots), np.concatenate(self._micros).astype(np.int64)
-        for number, histogram in enumerate(histograms):
-            own = _three_digits(micros[(bots == number) & (micros > 0)])
-            values, counts = np.unique(own, return_counts=True)
-            histogram.update(dict(zip(values.tolist(), counts.tolist(), strict=True)))
-        self._bots, self._micros = [], []
+    def count(self) -> None:
+        """Count what has gathered."""
+        keys, counts = np.unique(np.concatenate([*self._keys, np.empty(0, np.int32)]), return_counts=True)
+        for key, count in zip(keys.tolist(), counts.tolist(), strict=True):
+            exponent, digits = divmod(key & (1 << sum(_BITS)) - 1, 1 << _BITS[1])
+            self._histograms[key >> sum(_BITS)][digits * 10**exponent] += count
+        self._keys, self._gathered = [], 0
 
 
-def _three_digits(numbers: Ints) -> Ints:
-    """Return whole numbers with three digits that count, as `format` rounds them: halves to even ones."""
-    units = 10 ** np.maximum(0, np.searchsorted(_POWERS, numbers, side="right") - 3)
+def _three_digits(numbers: Ints) -> tuple[Ints, Ints]:
+    """Return exponents of ten and the three digits that count, as `format` rounds: halves to even ones."""
+    exponents = np.maximum(0, np.searchsorted(_POWERS, numbers, side="right") - 3)
+    units = _POWERS[exponents]
     kept, rest = np.divmod(numbers, units)
-    rounded: Ints = units * (kept + ((2 * rest > units) | ((2 * rest == units) & (kept % 2 == 1))))
-    return rounded
+    return exponents, kept + ((2 * rest > units) | ((2 * rest == units) & (kept % 2 == 1)))

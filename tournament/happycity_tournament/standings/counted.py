@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Self, TypeVar
 from happycity import ConfigError, FailurePolicy
 from happycity.text.words import plural
 from happycity_tournament.config import TournamentConfig
-from happycity_tournament.games import CountedGame, is_practice
+from happycity_tournament.games import CountedGame, Result, is_practice
 from happycity_tournament.ratings.disqualifications import Disqualifications
 from happycity_tournament.schedule import SprtSchedule, schedule_of
 
@@ -127,6 +127,8 @@ class CountingRules:
         self.configs = configs_of(tournaments)
         """By tournament: its configuration, if it can be read."""
         self._rules: dict[int | None, CountingRule] = {}
+        self._seen = set[int]()
+        """The keys of the games of no tournament."""
 
     @property
     def uncounted(self) -> Counter[Uncounted]:
@@ -148,3 +150,19 @@ class CountingRules:
     def reason(self, game: CountedGame) -> Uncounted | None:
         """Return why the next game doesn't count; None if it does."""
         return self.rule(game.tournament_id).reason(game)
+
+    def divide(self, games: Sequence[Result]) -> tuple[Sequence[Result], Sequence[Result]]:
+        """Return those of the next games of a tournament that count, and those that are unrated.
+
+        Copies of games of no tournament are left out.
+        """
+        tournament_id = games[0].tournament_id
+        if tournament_id is None:
+            games = [game for game in games if not self.is_copy(game)]
+        return self.rule(tournament_id).divide(games)
+
+    def is_copy(self, game: Result) -> bool:
+        """Note a game of no tournament, and return whether a copy of it was noted before."""
+        key, count = game.copy_key, len(self._seen)
+        self._seen.add(key)
+        return len(self._seen) == count

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, groupby
+from itertools import chain, compress, groupby
 from typing import TYPE_CHECKING, TypeVar
 
 from happycity.errors import ConfigError, RecordError, suggestion
@@ -87,14 +87,9 @@ def games_with_reasons(
 
     Copies of games of no tournament are left out.
     """
-    seen = set[int]()
     for game, record in games:
-        if game.tournament_id is None:
-            key = game.result.copy_key
-            if key in seen:
-                continue
-            seen.add(key)
-        yield game, record, rules.reason(game)
+        if game.tournament_id is not None or not rules.is_copy(game.result):
+            yield game, record, rules.reason(game)
 
 
 def rate_games(
@@ -137,7 +132,7 @@ class _RatingReader:
     """Counts games as it reads them, hundreds at once."""
 
     def __init__(self, renamed: Mapping[str, str]) -> None:
-        from happycity_tournament.ratings.columns import GamesBuilder  # noqa: PLC0415 - it imports numpy
+        from happycity_tournament.ratings.columns import GamesBuilder, SeenKeys  # noqa: PLC0415 - numpy
 
         self.builder = GamesBuilder([])
         self.bots: dict[str, None] = {}
@@ -145,8 +140,7 @@ class _RatingReader:
         self.count = 0
         self.copies = 0
         self._renamed = renamed
-        self._seen: set[int] = set()
-        """The keys of games of the tournaments and files before."""
+        self._seen = SeenKeys()
 
     def names(self, bots: Iterable[object]) -> list[str]:
         """Return the names by which bots of a source are rated."""
@@ -161,31 +155,24 @@ class _RatingReader:
         known: dict[str, int] = {}
         """By the bots' names in the source, the numbers by which they are rated."""
         for tournament_id, own in groupby(parts, key=lambda part: part[0].tournament_id if part else None):
-            keys = set[int]()
             for part in own:
                 for bot in dict.fromkeys(chain.from_iterable(one.bots for one in part)):
                     if bot not in known:
                         (known[bot],) = self.builder.indexes(self.names([bot]))
                 counted, _ = rules.rule(tournament_id).divide(part)
-                new = self._without_copies(counted, keys, apart=tournament_id is None)
+                new = self._without_copies(counted, rules, apart=tournament_id is None)
                 for _, alike in by_size(new):
                     self.builder.extend(alike, known)
                 self.count += len(new)
-            self._seen |= keys
+                self.copies += len(counted) - len(new)
+            self._seen.next_tournament()
 
-    def _without_copies(self, games: Sequence[Result], keys: set[int], *, apart: bool) -> Sequence[Result]:
+    def _without_copies(
+        self, games: Sequence[Result], rules: CountingRules, *, apart: bool
+    ) -> Sequence[Result]:
         """Return the games that were in no source or tournament before, and, if `apart`, not among these.
 
         A tournament has no copies in itself: its equal games are different ones.
         """
-        own = [game.copy_key for game in games]
-        if apart:
-            firsts = dict(reversed(list(zip(own, games, strict=True))))
-            new = [firsts[key] for key in dict.fromkeys(own) if key not in keys and key not in self._seen]
-        elif self._seen.isdisjoint(own):
-            new = list(games)
-        else:
-            new = [game for key, game in zip(own, games, strict=True) if key not in self._seen]
-        keys.update(own)
-        self.copies += len(games) - len(new)
-        return new
+        new = list(compress(games, self._seen.are_new([game.copy_key for game in games])))
+        return [game for game in new if not rules.is_copy(game)] if apart else new

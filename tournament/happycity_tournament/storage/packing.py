@@ -17,6 +17,8 @@ LONGEST_RECORD = 16 * 2**20
 """The most bytes of an unpacked record; a usual one has 7,000."""
 _LEVEL = 3  # a record of 6.3 kB becomes 1.6 kB in 70 us
 
+MICROS = "<u4"
+"""How packed times are written, as numpy calls it: in 4 bytes, the lowest first."""
 Record = Callable[[], Json] | str | bytes
 """A record to be stored: what makes it, its line of JSON, or that as `pack` has compressed it.
 
@@ -34,8 +36,7 @@ def pack(record: Record) -> bytes:
 def pack_with_times(record: Record) -> tuple[bytes, bytes | None]:
     """Return a record as the store keeps it, and its times, if reports need nothing else of it.
 
-    The times are `movers_of`, a byte each, then round trips and think times of `clock_of`, 4 bytes each, the
-    lowest first.
+    The times are `movers_of`, a byte each, then round trips and think times of `clock_of` as `MICROS`.
     """
     if callable(record):
         content = record()
@@ -61,20 +62,17 @@ def _pack_times(record: Json) -> bytes | None:
     return zlib.compress(movers + micros.tobytes(), _LEVEL) if thinking else None
 
 
-def unpack_times(packed: bytes, seats: int) -> tuple[array[int], array[int], array[int]]:
-    """Return the movers, think times and round trips of a game with some seats; RecordError if damaged."""
+def unpack_times(packed: bytes, seats: int) -> tuple[bytes, bytes, bytes]:
+    """Return movers, think times and round trips of a game, as they are packed; RecordError if damaged."""
     try:
         times = _inflated(packed)
     except zlib.error:
         times = b""
     decisions, rest = divmod(len(times) - 4 * seats, 5)
-    movers = array("B", times[: max(0, decisions)])
-    if rest or not movers or max(movers) >= seats:
+    movers, thinking_from = times[: max(0, decisions)], decisions + 4 * seats
+    if rest or not movers or movers.strip(bytes(range(seats))):
         raise RecordError("times: not those of its decisions")
-    micros = array("I", times[decisions:])
-    if sys.byteorder == "big":
-        micros.byteswap()
-    return movers, micros[seats:], micros[:seats]
+    return movers, times[thinking_from:], times[decisions:thinking_from]
 
 
 def unpack(packed: bytes) -> str:

@@ -79,19 +79,23 @@ GAME_COLUMNS = tuple(
     cast(column, String).label(column.name) if isinstance(column.type, JSON) else column for column in games.c
 )
 """The columns of `games` that `games_of` takes, with lists as JSON."""
-RESULT_COLUMNS = tuple(
+WHOLE_RESULT_COLUMNS = tuple(
     GAME_COLUMNS[list(games.c.keys()).index(name)]
     for name in (
         *("id", "tournament_id", "round", "table", "rotation", "deal_seed"),
         *("bots", "places", "points", "coins", "endings", "reasons"),
+        *("decisions", "inhabitants", "hearts", "started_at", "finished_at"),
     )
 )
-"""Those of them that `results_of` takes."""
+"""Those of them that `results_of` takes with the records of the games, or the times in them."""
+RESULT_COLUMNS = WHOLE_RESULT_COLUMNS[:12]
+"""Those of them that it takes for ratings."""
 
 
 def results_of(rows: Sequence[Sequence[Any]]) -> list[Result]:
     """Read the results of some games at once; ValueError or TypeError for what no store holds."""
-    ids, tournament_ids, rounds, tables, rotations, seeds, *lists, endings, reasons = zip(*rows, strict=True)
+    columns = list(zip(*rows, strict=True))
+    ids, tournament_ids, rounds, tables, rotations, seeds, *lists, endings, reasons = columns[:12]
     bots, places, points, coins = map(_lists, lists)
     seats = list(map(len, bots))
     if not seats == list(map(len, places)) == list(map(len, points)) == list(map(len, coins)):
@@ -102,11 +106,25 @@ def results_of(rows: Sequence[Sequence[Any]]) -> list[Result]:
         raise ValueError("points and coins")
     "".join(chain.from_iterable(bots)).encode()
     positions = [None if place[0] is None else place for place in zip(rounds, tables, rotations, strict=True)]
-    columns = (ids, tournament_ids, positions, map(int, seeds), bots, places, points, coins)
     said = list(map(_reasons, reasons))
     if any(len(one) not in (0, number) for one, number in zip(said, seats, strict=True)):
         raise ValueError("reasons by seat")
-    return list(map(Result, *columns, map(_forfeits, endings), said))
+    seeds_and_lists = (map(int, seeds), bots, places, points, coins, map(_forfeits, endings), said)
+    whole = _other_columns(columns[12:], seats) if columns[12:] else ()
+    return list(map(Result, ids, tournament_ids, positions, *seeds_and_lists, *whole))
+
+
+def _other_columns(columns: Sequence[Sequence[Any]], seats: Sequence[int]) -> list[Sequence[Any]]:
+    """Return what a result has of `WHOLE_RESULT_COLUMNS` besides `RESULT_COLUMNS`, and the records."""
+    decisions, inhabitants, hearts, started_at, finished_at, records = columns
+    of_seats = list(map(_lists, (inhabitants, hearts)))
+    if any(list(map(len, column)) != seats for column in of_seats):
+        raise ValueError("inhabitants and hearts by seat")
+    numbers = [*decisions, *chain.from_iterable(chain(*of_seats))]
+    if set(map(type, numbers)) != {int} or min(numbers) < 0 or max(numbers) > _LARGEST:
+        raise ValueError("numbers of a game")
+    moments = (list(map(_moment, column)) for column in (started_at, finished_at))
+    return [decisions, *of_seats, *moments, records]
 
 
 def _lists(texts: Sequence[str]) -> list[list[Any]]:
@@ -122,6 +140,7 @@ def _endings(text: str) -> tuple[Ending, ...]:
     return tuple(map(Ending, json.loads(text)))
 
 
+@lru_cache(maxsize=1000)
 def _forfeits(text: str) -> tuple[Ending, ...]:
     endings = _endings(text)
     return () if set(endings) == {Ending.FINISHED} else endings

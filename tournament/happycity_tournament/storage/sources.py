@@ -6,11 +6,10 @@ Games are read as a stream, so a source may be larger than the memory. Reading c
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from itertools import islice
 from pathlib import Path
-from typing import TypeVar
 
 from sqlalchemy import make_url
 from sqlalchemy.exc import ArgumentError
@@ -22,7 +21,6 @@ from happycity_runtime.files import filled_lines
 from happycity_tournament.games import FinishedGame, Result
 from happycity_tournament.recorded_games import (
     RecordedGame,
-    TimedGame,
     check_printable,
     game_of_record,
     in_parts,
@@ -37,7 +35,6 @@ from happycity_tournament.storage.stored import StoredTournament
 _SQLITE_HEADER = b"SQLite format 3\0"
 _RECORD_FILES = (".json", ".jsonl")
 _GAMES_AT_ONCE = 200
-_Record = TypeVar("_Record", bound=str | bytes | None)
 LIST_GAMES = "tournament games"
 """The command that lists games with their ids."""
 
@@ -73,13 +70,14 @@ class Source(ABC):
     def games(self, *, with_records: bool) -> Iterator[RecordedGame]:
         """Yield all games: a store's in the order of their schedules, a file's in its own order."""
 
-    def timed_games(self) -> Iterator[TimedGame]:
-        """Yield all games in the same order, with what tables and reports take of their records."""
-        return iter(self.games(with_records=True))
+    def results(self, *, whole: bool = False, with_records: bool = False) -> Iterator[list[Result]]:
+        """Yield what ratings take of all games in the order of `games`, some of one tournament at once.
 
-    def results(self) -> Iterator[list[Result]]:
-        """Yield what ratings take of all games in the order of `games`, some of one tournament at once."""
-        return in_parts(game.result for game, _ in self.games(with_records=False))
+        If they are to be `whole`, they have all that tables and reports take. Unless it is to be
+        `with_records`, a store leaves out the record of a game whose packed times are enough for those.
+        """
+        games = self.games(with_records=whole)
+        return in_parts(game.result._replace(record=record) for game, record in games)
 
     @abstractmethod
     def newest_games(self, *, bot: str | None = None) -> Iterator[FinishedGame]:
@@ -151,15 +149,19 @@ class StoreSource(Source):
 
     def games(self, *, with_records: bool) -> Iterator[RecordedGame]:
         """Yield the games by tournament, round, table and rotation; those of no tournament by their ids."""
-        return self._checked(self._store.all_games(tournament_id=self._tournament, with_records=with_records))
+        games = self._store.all_games(tournament_id=self._tournament, with_records=with_records)
+        self._opened.enter_context(closing(games))  # an error may end the reading in the middle
+        for game, record in games:
+            self._check(game.bots)
+            yield game, record
 
-    def timed_games(self) -> Iterator[TimedGame]:
-        """Yield the games in the same order, with records only where packed times aren't enough."""
-        return self._checked(self._store.timed_games(tournament_id=self._tournament))
-
-    def results(self) -> Iterator[list[Result]]:
-        """Yield what ratings take of the games, some of one tournament at once."""
-        parts = self._store.result_parts(tournament_id=self._tournament)
+    def results(self, *, whole: bool = False, with_records: bool = False) -> Iterator[list[Result]]:
+        """Yield what ratings take of the games, or `whole` ones; those `with_records` are whole."""
+        parts = (
+            self._store.whole_result_parts(tournament_id=self._tournament, with_records=with_records)
+            if whole
+            else self._store.result_parts(tournament_id=self._tournament)
+        )
         self._opened.enter_context(closing(parts))
         for results in parts:
             self._check({bot for one in results for bot in one.bots})
@@ -193,14 +195,6 @@ class StoreSource(Source):
     def close(self) -> None:
         """Close the store; readings that have not ended end."""
         self._opened.close()
-
-    def _checked(
-        self, games: Generator[tuple[FinishedGame, _Record]]
-    ) -> Iterator[tuple[FinishedGame, _Record]]:
-        self._opened.enter_context(closing(games))  # an error may end the reading in the middle
-        for game, record in games:
-            self._check(game.bots)
-            yield game, record
 
     def _check(self, bots: Iterable[str]) -> None:
         try:

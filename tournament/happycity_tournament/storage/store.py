@@ -19,6 +19,7 @@ from sqlalchemy import (
     delete,
     func,
     insert,
+    null,
     select,
     update,
 )
@@ -33,6 +34,7 @@ from happycity_tournament.storage.packing import Record, pack, pack_with_times, 
 from happycity_tournament.storage.rows import (
     GAME_COLUMNS,
     RESULT_COLUMNS,
+    WHOLE_RESULT_COLUMNS,
     game_of,
     games_of,
     insert_games,
@@ -357,24 +359,9 @@ class Store(Database):
         query: Select[Any] = select(*GAME_COLUMNS)
         if with_records:
             query = query.add_columns(records.c.record).outerjoin(records, records.c.game_id == games.c.id)
-        for game, row in self._games(query, tournament_id):
-            yield game, self._read(row.record, unpack) if with_records and row.record else None
-
-    def timed_games(
-        self, *, tournament_id: int | None = None
-    ) -> Generator[tuple[FinishedGame, str | bytes | None]]:
-        """Yield games as `all_games` does, with packed times, or with the record where it has more."""
-        query = select(*GAME_COLUMNS, times.c.times, records.c.record)
-        query = query.outerjoin(times, times.c.game_id == games.c.id)
-        without = and_(times.c.times.is_(None), records.c.game_id == games.c.id)
-        for game, row in self._games(query.outerjoin(records, without), tournament_id):
-            yield game, row.times or (row.record and self._read(row.record, unpack))
-
-    def _games(
-        self, query: Select[Any], tournament_id: int | None
-    ) -> Iterator[tuple[FinishedGame, Row[Any]]]:
         for rows in self._scheduled(query, tournament_id):
-            yield from zip(self._read(rows, games_of), rows, strict=True)
+            for game, row in zip(self._read(rows, games_of), rows, strict=True):
+                yield game, self._read(row.record, unpack) if with_records and row.record else None
 
     def bots(self) -> Iterator[str]:
         """Yield the names of the bots of all games, some more than once."""
@@ -386,11 +373,25 @@ class Store(Database):
         That takes a twentieth of the time of all that is known of them.
         """
         for rows in self._scheduled(select(*RESULT_COLUMNS), tournament_id):
-            for _, of_one in groupby(rows, key=itemgetter(1)):
-                yield self._read(list(of_one), results_of)
+            yield self._read(rows, results_of)
+
+    def whole_result_parts(
+        self, *, tournament_id: int | None = None, with_records: bool = False
+    ) -> Generator[list[Result]]:
+        """Yield the same with all that tables and reports need, and the records.
+
+        Unless it is to be `with_records`, packed times take the place of a record that has no more.
+        """
+        packed = null().label("times") if with_records else times.c.times
+        query = select(*WHOLE_RESULT_COLUMNS, packed, records.c.record).select_from(games)
+        if not with_records:
+            query = query.outerjoin(times, times.c.game_id == games.c.id)
+        without = and_(packed.is_(None), records.c.game_id == games.c.id)
+        for rows in self._scheduled(query.outerjoin(records, without), tournament_id):
+            yield self._read(rows, _whole_results)
 
     def _scheduled(self, query: Select[Any], tournament_id: int | None) -> Iterator[Sequence[Row[Any]]]:
-        """Yield some rows at once of a query for games, of one tournament or all, in schedules' order."""
+        """Yield some rows of one tournament at once of a query for games, in the order of `all_games`."""
         if tournament_id is not None:
             query = query.where(games.c.tournament_id == tournament_id)
         options = {"yield_per": _RESULTS_AT_ONCE}
@@ -398,7 +399,8 @@ class Store(Database):
             self.reading() as connection,
             connection.execute(query.order_by(*_SCHEDULED_ORDER), execution_options=options) as rows,
         ):
-            yield from rows.partitions()
+            for some in rows.partitions():
+                yield from (list(own) for _, own in groupby(some, key=itemgetter(1)))
 
     def record(self, match_id: int) -> str | None:
         """Return a game's record, None if there is no such game or it was stored without one."""
@@ -459,6 +461,10 @@ def _newest(query: Select[Any], before_id: int | None, tournament_id: int | None
     if tournament_id is not None:
         query = query.where(games.c.tournament_id == tournament_id)
     return query.order_by(games.c.id.desc())
+
+
+def _whole_results(rows: Sequence[Row[Any]]) -> list[Result]:
+    return results_of([(*row[:-2], row.times or (row.record and unpack(row.record))) for row in rows])
 
 
 def _text(config: Mapping[str, Any]) -> str:

@@ -6,7 +6,7 @@ import { decimal, gettext } from "./words.js";
 const STEP_MILLISECONDS = 1000; // at normal speed
 const CALM_FACTOR = 2; // with reduced motion, a position stays longer
 const LONG_THINK = 5; // times the bot's median
-const SHORTEST_LONG_THINK = 10_000; // microseconds
+const SHORTEST_LONG_THINK = 10; // milliseconds
 const KEYS_SETTING = "happycity-letter-keys";
 
 const game = JSON.parse(document.getElementById("game").textContent);
@@ -48,10 +48,10 @@ function median(numbers) {
 
 function longThinks() {
   const medians = game.bots.map((_, by) =>
-    median(game.plies.filter((ply) => ply.by === by && ply.think_us !== null).map((ply) => ply.think_us)),
+    median(game.plies.filter((ply) => ply.by === by && ply.think_ms !== null).map((ply) => ply.think_ms)),
   );
   return (ply) =>
-    ply.by !== undefined && ply.think_us >= Math.max(SHORTEST_LONG_THINK, LONG_THINK * medians[ply.by]);
+    ply.by !== undefined && ply.think_ms >= Math.max(SHORTEST_LONG_THINK, LONG_THINK * medians[ply.by]);
 }
 
 const hasIncident = (ply) => Boolean(ply.incidents);
@@ -102,10 +102,9 @@ function showTargets() {
   }
 }
 
-function thinkTime(microseconds) {
-  const milliseconds = microseconds / 1000;
+function thinkTime(milliseconds) {
   if (milliseconds >= 1000) return gettext("%(number)s s", { number: decimal((milliseconds / 1000).toFixed(1)) });
-  return gettext("%(number)s ms", { number: milliseconds < 1 ? "<1" : milliseconds.toFixed(0) });
+  return gettext("%(number)s ms", { number: milliseconds ? String(milliseconds) : "<1" });
 }
 
 function number(value) {
@@ -122,7 +121,7 @@ function addMove(ply) {
   const link = element("a");
   link.href = address(ply.ply);
   link.append(element("span", `seat-no s${ply.by}`, `${ply.by + 1}`), element("span", "what", words(ply)));
-  if (ply.think_us !== null) link.append(element("span", "think", thinkTime(ply.think_us)));
+  if (ply.think_ms !== null) link.append(element("span", "think", thinkTime(ply.think_ms)));
   const row = element("li", "move", link);
   for (const incident of ply.incidents ?? []) row.append(incidentNote(incident));
   if (ply.metrics) {

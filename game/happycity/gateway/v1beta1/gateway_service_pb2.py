@@ -24,7 +24,7 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n/happycity/gateway/v1beta1/gateway_service.proto\x12\x19happycity.gateway.v1beta1\"\xcc\x01\n\x0c\x43\x61rryRequest\x12/\n\x05hello\x18\x01 \x01(\x0b\x32 .happycity.gateway.v1beta1.Hello\x12\x31\n\x06opened\x18\x02 \x03(\x0b\x32!.happycity.gateway.v1beta1.Opened\x12\x0f\n\x07written\x18\x03 \x03(\r\x12\x37\n\x08messages\x18\x04 \x03(\x0b\x32%.happycity.gateway.v1beta1.BotMessage\x12\x0e\n\x06\x63losed\x18\x05 \x03(\r\"&\n\x05Hello\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0f\n\x07version\x18\x02 \x01(\t\"G\n\x06Opened\x12\x0e\n\x06stream\x18\x01 \x01(\r\x12\x12\n\x05token\x18\x02 \x01(\tH\x00\x88\x01\x01\x12\x0f\n\x07\x61\x64\x64ress\x18\x03 \x01(\tB\x08\n\x06_token\"A\n\nBotMessage\x12\x0e\n\x06stream\x18\x01 \x01(\r\x12\x0f\n\x07request\x18\x02 \x01(\x0c\x12\x12\n\nread_at_us\x18\x03 \x01(\x04\"\xbe\x01\n\rCarryResponse\x12\x39\n\nconditions\x18\x01 \x01(\x0b\x32%.happycity.gateway.v1beta1.Conditions\x12\x0e\n\x06now_us\x18\x02 \x01(\x04\x12\x31\n\x07\x62\x61tches\x18\x03 \x03(\x0b\x32 .happycity.gateway.v1beta1.Batch\x12/\n\x05\x65nded\x18\x04 \x03(\x0b\x32 .happycity.gateway.v1beta1.Ended\"2\n\nConditions\x12\x10\n\x08settings\x18\x01 \x01(\t\x12\x12\n\nhas_tokens\x18\x02 \x01(\x08\")\n\x05\x42\x61tch\x12\x0e\n\x06stream\x18\x01 \x01(\r\x12\x10\n\x08response\x18\x02 \x01(\x0c\"D\n\x05\x45nded\x12\x0e\n\x06stream\x18\x01 \x01(\r\x12\x0c\n\x04\x63ode\x18\x02 \x01(\r\x12\x0c\n\x04text\x18\x03 \x01(\t\x12\x0f\n\x07\x64\x65tails\x18\x04 \x01(\x0c\x32p\n\x0eGatewayService\x12^\n\x05\x43\x61rry\x12\'.happycity.gateway.v1beta1.CarryRequest\x1a(.happycity.gateway.v1beta1.CarryResponse(\x01\x30\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n/happycity/gateway/v1beta1/gateway_service.proto\x12\x19happycity.gateway.v1beta1\"\xcb\x01\n\x0c\x43\x61rryRequest\x12/\n\x05hello\x18\x01 \x01(\x0b\x32 .happycity.gateway.v1beta1.Hello\x12\x31\n\x06opened\x18\x02 \x03(\x0b\x32!.happycity.gateway.v1beta1.Opened\x12\x0f\n\x07written\x18\x03 \x03(\r\x12\x10\n\x08speaking\x18\x04 \x03(\r\x12\x10\n\x08requests\x18\x05 \x03(\x0c\x12\x12\n\nread_at_us\x18\x06 \x03(\x04\x12\x0e\n\x06\x63losed\x18\x07 \x03(\r\"&\n\x05Hello\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0f\n\x07version\x18\x02 \x01(\t\"G\n\x06Opened\x12\x0e\n\x06stream\x18\x01 \x01(\r\x12\x12\n\x05token\x18\x02 \x01(\tH\x00\x88\x01\x01\x12\x0f\n\x07\x61\x64\x64ress\x18\x03 \x01(\tB\x08\n\x06_token\"\xad\x01\n\rCarryResponse\x12\x39\n\nconditions\x18\x01 \x01(\x0b\x32%.happycity.gateway.v1beta1.Conditions\x12\x0e\n\x06now_us\x18\x02 \x01(\x04\x12\x0f\n\x07streams\x18\x03 \x03(\r\x12\x0f\n\x07\x62\x61tches\x18\x04 \x03(\x0c\x12/\n\x05\x65nded\x18\x05 \x03(\x0b\x32 .happycity.gateway.v1beta1.Ended\"2\n\nConditions\x12\x10\n\x08settings\x18\x01 \x01(\t\x12\x12\n\nhas_tokens\x18\x02 \x01(\x08\"D\n\x05\x45nded\x12\x0e\n\x06stream\x18\x01 \x01(\r\x12\x0c\n\x04\x63ode\x18\x02 \x01(\r\x12\x0c\n\x04text\x18\x03 \x01(\t\x12\x0f\n\x07\x64\x65tails\x18\x04 \x01(\x0c\x32p\n\x0eGatewayService\x12^\n\x05\x43\x61rry\x12\'.happycity.gateway.v1beta1.CarryRequest\x1a(.happycity.gateway.v1beta1.CarryResponse(\x01\x30\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -32,21 +32,17 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'happycity.gateway.v1beta1.g
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
   _globals['_CARRYREQUEST']._serialized_start=79
-  _globals['_CARRYREQUEST']._serialized_end=283
-  _globals['_HELLO']._serialized_start=285
-  _globals['_HELLO']._serialized_end=323
-  _globals['_OPENED']._serialized_start=325
-  _globals['_OPENED']._serialized_end=396
-  _globals['_BOTMESSAGE']._serialized_start=398
-  _globals['_BOTMESSAGE']._serialized_end=463
-  _globals['_CARRYRESPONSE']._serialized_start=466
-  _globals['_CARRYRESPONSE']._serialized_end=656
-  _globals['_CONDITIONS']._serialized_start=658
-  _globals['_CONDITIONS']._serialized_end=708
-  _globals['_BATCH']._serialized_start=710
-  _globals['_BATCH']._serialized_end=751
-  _globals['_ENDED']._serialized_start=753
-  _globals['_ENDED']._serialized_end=821
-  _globals['_GATEWAYSERVICE']._serialized_start=823
-  _globals['_GATEWAYSERVICE']._serialized_end=935
+  _globals['_CARRYREQUEST']._serialized_end=282
+  _globals['_HELLO']._serialized_start=284
+  _globals['_HELLO']._serialized_end=322
+  _globals['_OPENED']._serialized_start=324
+  _globals['_OPENED']._serialized_end=395
+  _globals['_CARRYRESPONSE']._serialized_start=398
+  _globals['_CARRYRESPONSE']._serialized_end=571
+  _globals['_CONDITIONS']._serialized_start=573
+  _globals['_CONDITIONS']._serialized_end=623
+  _globals['_ENDED']._serialized_start=625
+  _globals['_ENDED']._serialized_end=693
+  _globals['_GATEWAYSERVICE']._serialized_start=695
+  _globals['_GATEWAYSERVICE']._serialized_end=807
 # @@protoc_insertion_point(module_scope)

@@ -31,7 +31,9 @@ class CarryRequest(_message.Message):
     HELLO_FIELD_NUMBER: _builtins.int
     OPENED_FIELD_NUMBER: _builtins.int
     WRITTEN_FIELD_NUMBER: _builtins.int
-    MESSAGES_FIELD_NUMBER: _builtins.int
+    SPEAKING_FIELD_NUMBER: _builtins.int
+    REQUESTS_FIELD_NUMBER: _builtins.int
+    READ_AT_US_FIELD_NUMBER: _builtins.int
     CLOSED_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def hello(self) -> Global___Hello:
@@ -46,8 +48,18 @@ class CarryRequest(_message.Message):
         """The streams to whose bots the last batch was written: the server sends the next one."""
 
     @_builtins.property
-    def messages(self) -> _containers.RepeatedCompositeFieldContainer[Global___BotMessage]:
-        """What bots say."""
+    def speaking(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """What bots say: the streams of those that speak, with one entry for each in both of the next fields."""
+
+    @_builtins.property
+    def requests(self) -> _containers.RepeatedScalarFieldContainer[_builtins.bytes]:
+        """A happycity.v1.PlayRequest of each, which the gateway doesn't read."""
+
+    @_builtins.property
+    def read_at_us(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """When the gateway read each, in microseconds of the server's clock, as CarryResponse.now_us lets the gateway know
+        it. The server believes at most `happycity_server.play.outbox.HOP_SECONDS` of the time since then.
+        """
 
     @_builtins.property
     def closed(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
@@ -59,12 +71,14 @@ class CarryRequest(_message.Message):
         hello: Global___Hello | None = ...,
         opened: _abc.Iterable[Global___Opened] | None = ...,
         written: _abc.Iterable[_builtins.int] | None = ...,
-        messages: _abc.Iterable[Global___BotMessage] | None = ...,
+        speaking: _abc.Iterable[_builtins.int] | None = ...,
+        requests: _abc.Iterable[_builtins.bytes] | None = ...,
+        read_at_us: _abc.Iterable[_builtins.int] | None = ...,
         closed: _abc.Iterable[_builtins.int] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["hello", b"hello"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["closed", b"closed", "hello", b"hello", "messages", b"messages", "opened", b"opened", "written", b"written"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["closed", b"closed", "hello", b"hello", "opened", b"opened", "read_at_us", b"read_at_us", "requests", b"requests", "speaking", b"speaking", "written", b"written"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -129,38 +143,6 @@ class Opened(_message.Message):
 Global___Opened: _TypeAlias = Opened  # noqa: Y015
 
 @_typing.final
-class BotMessage(_message.Message):
-    """A message of a bot."""
-
-    DESCRIPTOR: _descriptor.Descriptor
-
-    STREAM_FIELD_NUMBER: _builtins.int
-    REQUEST_FIELD_NUMBER: _builtins.int
-    READ_AT_US_FIELD_NUMBER: _builtins.int
-    stream: _builtins.int
-    """Its stream."""
-    request: _builtins.bytes
-    """A happycity.v1.PlayRequest, which the gateway doesn't read."""
-    read_at_us: _builtins.int
-    """When the gateway read it, in microseconds of the server's clock, as CarryResponse.now_us lets the gateway know
-    it. The server believes at most `happycity_server.play.outbox.HOP_SECONDS` of the time since then.
-    """
-    def __init__(
-        self,
-        *,
-        stream: _builtins.int = ...,
-        request: _builtins.bytes = ...,
-        read_at_us: _builtins.int = ...,
-    ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["read_at_us", b"read_at_us", "request", b"request", "stream", b"stream"]  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
-
-Global___BotMessage: _TypeAlias = BotMessage  # noqa: Y015
-
-@_typing.final
 class CarryResponse(_message.Message):
     """From the server: the conditions, then what bots are to get."""
 
@@ -168,6 +150,7 @@ class CarryResponse(_message.Message):
 
     CONDITIONS_FIELD_NUMBER: _builtins.int
     NOW_US_FIELD_NUMBER: _builtins.int
+    STREAMS_FIELD_NUMBER: _builtins.int
     BATCHES_FIELD_NUMBER: _builtins.int
     ENDED_FIELD_NUMBER: _builtins.int
     now_us: _builtins.int
@@ -177,8 +160,12 @@ class CarryResponse(_message.Message):
         """How the gateway listens; in the first message only."""
 
     @_builtins.property
-    def batches(self) -> _containers.RepeatedCompositeFieldContainer[Global___Batch]:
-        """What bots are to get: at most one batch for a stream until that was written."""
+    def streams(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """Streams whose bots are to get something: no stream again until that was written."""
+
+    @_builtins.property
+    def batches(self) -> _containers.RepeatedScalarFieldContainer[_builtins.bytes]:
+        """A happycity.v1.PlayResponse for each of these, which the gateway doesn't read."""
 
     @_builtins.property
     def ended(self) -> _containers.RepeatedCompositeFieldContainer[Global___Ended]:
@@ -189,12 +176,13 @@ class CarryResponse(_message.Message):
         *,
         conditions: Global___Conditions | None = ...,
         now_us: _builtins.int = ...,
-        batches: _abc.Iterable[Global___Batch] | None = ...,
+        streams: _abc.Iterable[_builtins.int] | None = ...,
+        batches: _abc.Iterable[_builtins.bytes] | None = ...,
         ended: _abc.Iterable[Global___Ended] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["conditions", b"conditions"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["batches", b"batches", "conditions", b"conditions", "ended", b"ended", "now_us", b"now_us"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["batches", b"batches", "conditions", b"conditions", "ended", b"ended", "now_us", b"now_us", "streams", b"streams"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -225,32 +213,6 @@ class Conditions(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___Conditions: _TypeAlias = Conditions  # noqa: Y015
-
-@_typing.final
-class Batch(_message.Message):
-    """A message for a bot."""
-
-    DESCRIPTOR: _descriptor.Descriptor
-
-    STREAM_FIELD_NUMBER: _builtins.int
-    RESPONSE_FIELD_NUMBER: _builtins.int
-    stream: _builtins.int
-    """Its stream."""
-    response: _builtins.bytes
-    """A happycity.v1.PlayResponse, which the gateway doesn't read."""
-    def __init__(
-        self,
-        *,
-        stream: _builtins.int = ...,
-        response: _builtins.bytes = ...,
-    ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["response", b"response", "stream", b"stream"]  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
-
-Global___Batch: _TypeAlias = Batch  # noqa: Y015
 
 @_typing.final
 class Ended(_message.Message):
