@@ -58,4 +58,9 @@ def _summary(results: Json) -> str:
     rated = [row for row in results["agents"] if row["elo"] is not None]
     if not rated:
         return "No game was finished."
-    return f"{rated[0]['agent']} is first, with {number_cell(rated[0], 'elo', 0)} Elo."
+    first = f"{rated[0]['agent']} is first, with {number_cell(rated[0], 'elo', 0)} Elo"
+    others = (row for row in results["matrix"] if row["bot"] == rated[0]["version"] and len(rated) > 1)
+    above = next((row for row in others if row["other"] == rated[1]["version"]), None)
+    if above is None or (above["low"] is not None and above["low"] > 0):
+        return f"{first}."
+    return f"{first}; whether it is stronger than {rated[1]['agent']} is not certain."

@@ -52,15 +52,15 @@ def test_a_bad_file_costs_one_line(
 
 
 @pytest.mark.level(1)
-@pytest.mark.parametrize("command", ["resume", "show", "verify"])
+@pytest.mark.parametrize("command", ["resume", "show", "report --out a.html", "verify"])
 def test_what_is_no_league_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str) -> None:
     monkeypatch.chdir(tmp_path)
-    assert happycity("league", command, "no").error == (
+    assert happycity("league", *command.split(), "no").error == (
         "no is not the folder of a league: there is no no/league.json"
     )
     Path("broken").mkdir()
     Path("broken/league.json").write_text("{}x")
-    assert happycity("league", command, "broken").error.startswith(
+    assert happycity("league", *command.split(), "broken").error.startswith(
         "broken/league.json can't be read as a league"
     )
 

@@ -62,6 +62,13 @@ def test_a_report_has_the_numbers() -> None:
     assert "Cycle 2, failed: it took more than 10 s" in page.replace("<bdi>", "").replace("</bdi>", "")
 
 
+def test_a_report_says_whether_the_first_one_is_stronger() -> None:
+    results = json.loads(Path(__file__).with_name("results.json").read_text())
+    assert "not certain" not in league_report()
+    matrix = [{**row, "low": -1.0} for row in results["matrix"]]
+    assert "whether it is stronger than rogue is not certain" in league_report(matrix=matrix)
+
+
 def test_a_report_of_nothing_says_so() -> None:
     assert "No game was finished." in league_report(agents=[], cycles=[], matrix=[], ratings=[])
 

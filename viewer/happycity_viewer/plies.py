@@ -129,8 +129,8 @@ def playback_json(
 def page_text(game: Json) -> str:
     """Return a game as its page has it: of each position, what is different from the one before.
 
-    What is absent there, unlike before, is null. Left out is what no script reads, and the words that the page
-    has in its list of moves.
+    What is absent there, unlike before, is null. Left out is what no script reads, and the words that the
+    page has in its list of moves.
     """
     plies: list[Json] = []
     before: Json = {}
