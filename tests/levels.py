@@ -28,12 +28,8 @@ FOLDER: Final = Path(__file__).parent
 NIGHTLY: Final = 4
 LIMITS: Final = {0: 0.2, 1: 0.5, 2: 5.0}
 """CPU seconds of a test, by its level."""
-MARGIN: Final = 6
-"""A test fails where it takes this many times its limit.
-
-Three would be enough on a machine of one's own. Where others share its memory, a test takes up to twice as
-long by the loop, which stays in the cache.
-"""
+MARGIN: Final = 3
+"""A test fails where it takes this many times its limit."""
 _FOLDERS: Final = {
     "bridge": 1,
     "bridge/test_programs.py": 2,

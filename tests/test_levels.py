@@ -110,7 +110,7 @@ def test_a_test_far_above_its_limit_fails(monkeypatch: pytest.MonkeyPatch, speed
     assert above.exceeds()
     assert above.seconds == pytest.approx(0.003, rel=0.5)
     with pytest.raises(pytest.fail.Exception, match=r"where level 0 has 0.002: make it cheaper"):
-        cost(Costs(listed=0, strict=True), item("game/test_x.py"), own=1.2 * levels.MARGIN * 0.002 * work)
+        cost(Costs(listed=0, strict=True), item("game/test_x.py"), own=0.007 * work)
 
 
 def test_what_exceeds_its_level_is_reported() -> None:
@@ -140,4 +140,4 @@ def test_a_test_on_a_busy_machine_does_not_fail(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(levels, "additions_per_second", lambda: next(speeds))
     costs = Costs(listed=0, strict=True)
     cost(costs, item("game/test_x.py"), own=0.001)
-    assert cost(costs, item("game/test_y.py"), own=1.5 * levels.MARGIN * 0.002).exceeds(levels.MARGIN)
+    assert cost(costs, item("game/test_y.py"), own=0.01).exceeds(levels.MARGIN)

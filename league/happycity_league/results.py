@@ -9,7 +9,7 @@ from itertools import combinations, permutations
 
 from happycity.records.record import Json
 from happycity_league.playing import table_title
-from happycity_league.state import AgentLeague, Cycle
+from happycity_league.state import AgentLeague, Cycle, EditOutcome
 from happycity_tournament.cli.tables import UNKNOWN, number_text
 from happycity_tournament.luck_adjusted import LuckAdjusted
 from happycity_tournament.plain_json import plain_json
@@ -28,11 +28,15 @@ def results_of(league: AgentLeague) -> Json:
     ratings = _ratings(league)
     rows = [
         {
-            **{"agent": agent, "cycle": cycle.number, "outcome": edit.outcome.value},
+            "agent": agent,
+            "cycle": cycle.number,
+            "outcome": edit.outcome.value,
             "version": league.renamed.get(edit.plays, ""),
             **_elo(ratings, league.renamed.get(edit.plays, "") if cycle.is_played else ""),
             **_gain(cycle.gains.get(agent)),
-            **{name: getattr(edit, name) for name in ("changed_lines", "seconds", "cpu_seconds")},
+            "changed_lines": edit.changed_lines,
+            "seconds": edit.seconds,
+            "cpu_seconds": edit.cpu_seconds,
             "usage": dict(edit.usage),
             "reason": "; ".join(edit.reason),
         }
@@ -79,6 +83,7 @@ def _gain(found: BotComparison | None) -> Json:
 
 def _agent(agent: str, rows: Sequence[Json], ratings: Ratings) -> Json:
     """Return what the rows of one agent amount to."""
+    failed = (EditOutcome.FAILED.value, EditOutcome.REJECTED.value)
     rated = [row for row in rows if row["elo"] is not None]
     version = rated[-1]["version"] if rated else ""
     gains = [row for row in rows if row["gain"] is not None] or [_gain(None)]
@@ -88,7 +93,7 @@ def _agent(agent: str, rows: Sequence[Json], ratings: Ratings) -> Json:
         "mean_elo": sum(row["elo"] for row in rated) / len(rated) if rated else None,
         **{"trend": trend, "trend_margin": trend_margin},
         **{name: gains[-1][name] for name in ("gain", "gain_margin")},
-        "failures": sum(row["outcome"] in ("failed", "rejected") for row in rows),
+        "failures": sum(row["outcome"] in failed for row in rows),
     }
 
 

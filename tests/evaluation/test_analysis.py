@@ -60,6 +60,7 @@ def test_a_planted_weakness_costs_most(weakness: Weakness, phase: Phase) -> None
         assert analysis.loss == pytest.approx(losses[phase], abs=1e-6)  # the other phases are faultless
 
 
+@pytest.mark.level(1)
 def test_the_costliest_decision_comes_first_and_each_one_once() -> None:
     record = recorded(Config(players=2), 6, discards_at_random)
     (analysis,) = analyse(record, [0], Evaluator(playouts=8))
@@ -71,7 +72,7 @@ def test_the_costliest_decision_comes_first_and_each_one_once() -> None:
     assert all(decision.best is decision.move for decision in analysis.decisions if not decision.loss)
 
 
-@pytest.mark.level(1)
+@pytest.mark.level(2)
 def test_an_analysis_repeats() -> None:
     record = recorded(Config(players=2, mode=Mode.EXPERT), 7, takes_coins)
     first, second = (analyse(record, [1], Evaluator(playouts=4, seed=3)) for _ in range(2))

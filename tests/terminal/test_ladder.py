@@ -133,6 +133,7 @@ def test_bot(server: LadderServer) -> None:
     assert bot["history"]
 
 
+@pytest.mark.level(2)
 def test_deals(server: LadderServer) -> None:
     head, _, *rows = lines_of(server, "deals", "--limit", "2")
     assert head.startswith("id")

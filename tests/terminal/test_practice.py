@@ -137,6 +137,7 @@ async def server_with_anna(folder: Path, **values: Any) -> AsyncIterator[str]:
         await asyncio.gather(bot, return_exceptions=True)
 
 
+@pytest.mark.level(2)
 async def test_deals_count_up_after_each_rotation_of_the_seats(tmp_path: Path) -> None:
     """A bot plays against itself; one that is not there for long is waited for, which is said once."""
     remarks: list[str] = []

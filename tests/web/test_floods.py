@@ -237,6 +237,7 @@ async def test_connections_of_a_proxy_are_those_of_its_clients(
             assert await page.recv()
 
 
+@pytest.mark.level(2)
 async def test_a_refusal_is_late(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A client that asks too often waits, so that it costs little to refuse it again; another one doesn't."""
     monkeypatch.setattr(guard, "REFUSAL_SECONDS", 2 * LIMIT)

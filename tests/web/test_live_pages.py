@@ -139,6 +139,7 @@ async def test_who_pays_for_a_page_asks_for_what_it_shows(
         assert "token 2" in [await asked.get() for _ in range(2)]  # one may have been begun before
 
 
+@pytest.mark.level(2)
 async def test_pages_that_differ_by_what_they_ignore_are_one(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -171,7 +171,7 @@ async def crawl(url: str, token: str | None, *, may_read_commands: bool) -> set[
     return {urlsplit(path).path for path in seen}
 
 
-@pytest.mark.level(2)
+@pytest.mark.level(3)
 @pytest.mark.parametrize("viewer", ["visitor", *ROLES])
 async def test_every_offer_can_be_taken(url: str, viewer: str) -> None:
     """Links and forms lead to no 401 and 403; who runs no programs reads no commands and no variables."""

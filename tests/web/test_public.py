@@ -156,6 +156,7 @@ async def test_links_show_title_result_and_picture(public: PublicSite) -> None:
     assert "iframe" not in running
 
 
+@pytest.mark.level(2)
 async def test_picture_is_drawn_once_and_kept(public: PublicSite, monkeypatch: pytest.MonkeyPatch) -> None:
     """Any number of requests draw it once; browsers and proxies keep it."""
     drawn: list[Any] = []
@@ -287,6 +288,7 @@ async def proxied(url: str) -> AsyncIterator[str]:
         yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
 
 
+@pytest.mark.level(2)
 @pytest.mark.parametrize("trusted", ["127.0.0.1", ""])
 async def test_visitors_behind_a_proxy_play_their_own_games(trusted: str, folder: Path) -> None:
     """The games of an hour count by the address that a trusted proxy names, whatever a visitor writes."""

@@ -25,6 +25,7 @@ from happycity_server.errors import ListenError
 from happycity_web import serve
 
 
+@pytest.mark.level(2)
 async def test_open_pages_do_not_hold_the_server(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(serve, "STOP_SECONDS", 2 * LIMIT)
     async with asyncio.timeout(None) as stopping, pages(folder) as url:

@@ -88,6 +88,7 @@ async def test_a_guest_joins_with_the_owner_of_the_invitation(competition: Compe
     assert not any(secret in text for secret in (invitation, *(token.token for token in joined.tokens)))
 
 
+@pytest.mark.level(2)
 async def test_an_invitation_works_once(competition: Competition) -> None:
     """Also if several guests use it at the same time."""
     invitation = competition.invited()
@@ -98,6 +99,7 @@ async def test_an_invitation_works_once(competition: Competition) -> None:
     assert await competition.refused(invitation, "eve") == "INVITATION_CLOSED"
 
 
+@pytest.mark.level(2)
 async def test_what_is_no_invitation_is_refused(competition: Competition) -> None:
     """So are one that has expired, one that was revoked, and a token."""
     late, revoked = competition.invited(), competition.invited()
@@ -205,6 +207,7 @@ async def guests_of(folder: Path, wall: list[float]) -> AsyncIterator[Any]:
         yield AccessServiceStub(channel)
 
 
+@pytest.mark.level(2)
 async def test_a_lost_answer_loses_no_secret(tmp_path: Path) -> None:
     """Repeated in time, also after a restart, a call gets the same secrets, of which none is stored."""
     tokens, wall = tmp_path / "tokens.json", [NOW.timestamp()]

@@ -135,6 +135,7 @@ def test_deals_are_filtered(ladder: LadderServer) -> None:
     assert not deals(challenge_id=12345)
 
 
+@pytest.mark.level(2)
 def test_rated_challenge_is_played(ladder: LadderServer) -> None:
     """Its deals are rated ones of the bot on its board, against opponents that the ladder chose."""
     wanted = {"deals": 2, "board": "2-family", "request_id": "once"}

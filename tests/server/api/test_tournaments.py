@@ -76,6 +76,7 @@ async def test_changes_add_up(arena: Arena) -> None:
     assert tournament.progress.elapsed.ToNanoseconds() == pytest.approx(end - start, abs=1000)
 
 
+@pytest.mark.level(2)
 async def test_deals_are_secret_while_they_are_in_play(tmp_path: Path) -> None:
     """Neither the seed nor the record of a finished game is revealed before the tournament is over."""
     go_on = asyncio.Event()
@@ -111,7 +112,7 @@ async def test_deals_are_secret_while_they_are_in_play(tmp_path: Path) -> None:
         assert (await arena.matches.GetMatchRecord(match_id=match_id)).json
 
 
-@pytest.mark.level(2)
+@pytest.mark.level(3)
 async def test_a_tournament_is_stopped_resumed_and_deleted(arena: Arena) -> None:
     """A stop lets games end; resumed at once, each missing game is played once; deleted, all is gone."""
     terms = config("anna", "ben", rounds=60)
@@ -402,6 +403,7 @@ async def test_a_stopped_tournament_stays_so_until_it_is_resumed(tmp_path: Path)
         assert await arena.ids(state=WAITING) == [stopped]
 
 
+@pytest.mark.level(2)
 async def test_a_repeated_request_makes_one_tournament(tmp_path: Path) -> None:
     """Its id is its caller's and remembered by the store: also repeated at once, or of another server."""
     terms, tokens = config("anna", "ben"), tmp_path / "tokens.json"

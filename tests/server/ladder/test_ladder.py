@@ -44,6 +44,7 @@ def ladder_of(folder: Path) -> Book:
     return Book(Store.existing(f"sqlite:///{folder}/games.sqlite"))
 
 
+@pytest.mark.level(2)
 @pytest.mark.parametrize("workers", [0, pytest.param(1, marks=pytest.mark.level(2))])
 async def test_bots_that_connect_are_paired_and_rated(tmp_path: Path, workers: int) -> None:
     """All rotations of each deal are played, by different bots, and count for ratings, scores and history."""
@@ -206,6 +207,7 @@ async def test_a_ladder_whose_parts_fail_goes_on_and_stops(
         await games.more(6)
 
 
+@pytest.mark.level(2)
 async def test_practice_comes_first(tmp_path: Path) -> None:
     """A bot that plays in the ladder all the time gets its practice matches, too."""
     games = Games()
@@ -221,6 +223,7 @@ async def test_practice_comes_first(tmp_path: Path) -> None:
         await games.more(4)  # and the ladder goes on
 
 
+@pytest.mark.level(2)
 async def test_bots_that_wait_for_the_end_of_a_deal_are_not_said_to_lack_opponents(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -248,6 +251,7 @@ async def test_bots_that_wait_for_the_end_of_a_deal_are_not_said_to_lack_opponen
         goes_on.set()
 
 
+@pytest.mark.level(2)
 async def test_seasons_end_by_time(tmp_path: Path) -> None:
     """Each leaves its leaderboard; the ratings go on, with more doubt, also when they are made again."""
     games = Games()

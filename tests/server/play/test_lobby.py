@@ -35,6 +35,7 @@ async def calls_of(action: Callable[[], Awaitable[object]]) -> int:
     return calls
 
 
+@pytest.mark.level(2)
 async def test_waiting_matches_cost_nothing_until_their_bot_has_room(arena: Arena) -> None:
     """What happens to other bots calls as many functions with 2,000 waiting matches as with none."""
 

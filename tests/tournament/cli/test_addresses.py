@@ -70,6 +70,7 @@ def test_a_tournament_in_progress_is_found(
         assert (status, "is in use by another server" in errors) == (2, True)
 
 
+@pytest.mark.level(2)
 def test_games_are_read_from_a_server(run: Run, open_run: tuple[RunFolder, str]) -> None:
     """A stopped tournament is exported and rated from there as from its store; a running one is secret."""
     opened, server = open_run
@@ -144,6 +145,7 @@ def test_commands_use_the_server_of_the_environment(
     assert [entry["run"] for entry in json_of(run, "list")] == [RUN]
 
 
+@pytest.mark.level(2)
 @pytest.mark.usefixtures("finished_run", "server_of_the_environment")
 def test_an_address_wins_over_the_server_of_the_environment(run: Run) -> None:
     for command in (

@@ -70,7 +70,7 @@ def test_a_renamed_bot_is_compared_with_itself(run: Run) -> None:
     assert (bot["bot"], bot["pairs"], bot["change"]) == ("new", 60, "better")
 
 
-@pytest.mark.level(1)
+@pytest.mark.level(2)
 def test_tournaments_of_a_server_are_compared_by_their_ids(run: Run, tmp_path: Path) -> None:
     config = TournamentConfig(
         bots=("ann", "bob"), game=Config(players=2), format=RandomRounds(rounds=4), seed=4

@@ -41,6 +41,7 @@ def seat_of(game: Any, bot: str) -> Any:
     return seat
 
 
+@pytest.mark.level(2)
 def test_the_newest_games_come_first(run: Run, store: Path, tmp_path: Path) -> None:
     assert ids(run, store) == list(range(48, 28, -1))
     assert ids(run, store, "--limit", 3) == [48, 47, 46]

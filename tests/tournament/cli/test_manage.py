@@ -27,6 +27,7 @@ def address(request: pytest.FixtureRequest, run: Run) -> str:
     return str(opened.folder) if request.param == "folder" else f"grpc://{server}#1"
 
 
+@pytest.mark.level(2)
 def test_a_tournament_is_stopped_and_deleted(run: Run, address: str) -> None:
     """Each command does and answers the same, on a server and without one; one that is named twice too."""
     disqualified = json_of(run, "disqualify", "bot-3", address)
@@ -59,6 +60,7 @@ def test_a_finished_tournament_stays_as_it_is(run: Run, finished_run: RunFolder)
     assert finished_run.folder.exists()
 
 
+@pytest.mark.level(2)
 def test_a_deleted_run_leaves_other_things_alone(run: Run, finished_run: RunFolder) -> None:
     """What the run has made is removed; the folder and the store stay if anything else is in them."""
     for name in ("server.log", "bots.log", "notes.txt"):

@@ -100,6 +100,7 @@ async def test_games_begin_in_the_order_of_the_schedule(
     assert [*host.attempts] == [fixture.position for fixture in SCHEDULE]
 
 
+@pytest.mark.level(1)
 @each_format
 async def test_concurrency_changes_nothing(store: AsyncStore, config: TournamentConfig) -> None:
     one = await hosts.undisturbed(store, replace(config, concurrency=1))
@@ -155,6 +156,7 @@ async def test_games_are_played_without_missing_bots(store: AsyncStore) -> None:
     assert (await hosts.continued(store, begun.status.tournament_id, host)).status.state is FINISHED
 
 
+@pytest.mark.level(1)
 @each_format
 @pytest.mark.parametrize("after", [1, 14, 29])
 async def test_an_interruption_changes_nothing(
@@ -489,7 +491,7 @@ async def test_a_tournament_ends_when_no_game_can_be_rated(store: AsyncStore) ->
     assert host.waits == []
 
 
-@pytest.mark.level(1)
+@pytest.mark.level(2)
 async def test_what_is_rated_does_not_depend_on_what_was_running(store: AsyncStore) -> None:
     def columns(run: TournamentRun) -> list[Standing]:
         return [replace(line, forfeit_counts=()) for line in run.status.standings.lines()]  # have match ids

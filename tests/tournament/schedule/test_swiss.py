@@ -133,7 +133,7 @@ def estimate() -> Estimate:
     return estimate_of(Games(BOTS, played.tables))
 
 
-@pytest.mark.level(1)
+@pytest.mark.level(2)
 def test_only_results_that_choose_games_make_errors_larger() -> None:
     """A fixed schedule has the factor 1; a Swiss one is replayed, each time with the same factor."""
     rounds = TournamentConfig(bots=BOTS, game=Config(players=2), format=RandomRounds(rounds=8), seed=1)

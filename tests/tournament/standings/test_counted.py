@@ -67,7 +67,7 @@ def by_bot(lines: list[dict[str, Any]]) -> dict[str, tuple[int, float]]:
     return {line["bot"]: (int(line["games"]), round(line["elo"], 4)) for line in lines}
 
 
-@pytest.mark.level(1)
+@pytest.mark.level(2)
 def test_every_reader_counts_the_same_games(run_with_disqualified: Path, tmp_path: Path, run: Run) -> None:
     path = run_with_disqualified
     shown, rated = json_of(run, "show", path), json_of(run, "rate", path)
@@ -118,6 +118,7 @@ def test_practice_is_not_counted_and_other_games_are() -> None:
     assert rules.reason(with_endings(free, Ending.DISQUALIFIED, Ending.FINISHED)) is Uncounted.UNRATED
 
 
+@pytest.mark.level(1)
 def test_games_after_the_decision_of_a_test_are_not_counted(run: Run) -> None:
     """Games after the decision are left out, however many are read at once, and `rate` says so."""
     chosen = SprtTest(candidate="new", base="old", elo0=0, elo1=50, max_blocks=200)

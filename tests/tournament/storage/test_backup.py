@@ -62,6 +62,7 @@ def entries(folder: Path) -> list[str]:
     return sorted(entry.name for entry in folder.iterdir())
 
 
+@pytest.mark.level(1)
 def test_a_restored_backup_is_the_store(tmp_path: Path) -> None:
     url, again = sqlite(tmp_path / "runs" / "games.sqlite"), sqlite(tmp_path / "again" / "games.sqlite")
     fill(url)
@@ -78,6 +79,7 @@ def test_a_restored_backup_is_the_store(tmp_path: Path) -> None:
     assert (tmp_path / "copy.sqlite").stat().st_mode & 0o77 == 0
 
 
+@pytest.mark.level(1)
 def test_a_backup_is_one_moment_of_a_server_that_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -213,7 +213,7 @@ def test_a_claim_is_lost_with_its_files(url: str, path: Path) -> None:
             assert caught.value.for_all
 
 
-@pytest.mark.level(1)
+@pytest.mark.level(2)
 def test_a_server_can_start_while_others_look(url: str) -> None:
     """Asking whether a store is claimed claims nothing: no claim fails, however often others ask."""
     Store.create(url).close()
