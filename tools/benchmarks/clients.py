@@ -93,7 +93,8 @@ def play(client: Client, server: str, folder: Path, *, rounds: int) -> Played:
     joining = [argument for name in names for argument in ("--join", name)]
     with ExitStack() as stack:
         bots = [stack.enter_context(playing(client.command, name, server, folder)) for name in names]
-        played = play_tournament("--server", f"grpc://{server}", "--bots", "", *joining, "--rounds", rounds)
+        at = ("--server", f"grpc://{server}", "--no-clock", "--rounds", rounds)
+        played = play_tournament(*at, "--bots", "", *joining)
         before = cpu_of_children()
         for bot in bots:
             bot.terminate()

@@ -36,7 +36,7 @@ _REQUEST = "GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\nAccept-E
 class LightBot:
     """Answers every decision at once with a random move, on a connection of its own."""
 
-    def __init__(self, address: str, name: str) -> None:
+    def __init__(self, address: str, name: str, *, games: int | None = None) -> None:
         self.welcomed = asyncio.Event()
         """Set when the server has welcomed it."""
         self.ends = Counter[str]()
@@ -44,7 +44,7 @@ class LightBot:
         self.answered = 0
         """Decisions that it has answered."""
         self._address = address
-        self._name = name
+        self._hello = pb.Hello(name=name, max_games=games)
         self._rng = random.Random(name)
         self._seats: dict[int, int] = {}
 
@@ -53,7 +53,7 @@ class LightBot:
         options = [("grpc.use_local_subchannel_pool", 1)]
         async with grpc.aio.insecure_channel(self._address, options) as channel:
             stream = PlayServiceStub(channel).Play()
-            await stream.write(pb.PlayRequest(hello=pb.Hello(name=self._name)))
+            await stream.write(pb.PlayRequest(hello=self._hello))
             while isinstance(response := await stream.read(), pb.PlayResponse):
                 if response.HasField("welcome"):
                     self.welcomed.set()
@@ -130,9 +130,12 @@ class PageFollower:
             self.bytes += len(message)
 
 
-async def bots(address: str, *names: str) -> None:
-    """Play with light bots until a line comes; say how their games ended, and how many lost their streams."""
-    crowd = [LightBot(address, name) for name in names]
+async def bots(address: str, games: str, *names: str) -> None:
+    """Play with light bots until a line comes; say how their games ended, and how many lost their streams.
+
+    `games` is how many games each plays at once, "" for as many as there are.
+    """
+    crowd = [LightBot(address, name, games=int(games) if games else None) for name in names]
     playing = []
 
     async def connect(bot: LightBot) -> None:

@@ -51,6 +51,8 @@ PROCESSES = 4
 TOURNAMENTS = 100
 """Tournaments of a soak at once, each with its share of bots and games. Ratings take 3 kB for each pair of a
 tournament's bots, which would be most of the memory in a single one."""
+GROUPS = 250
+"""Tournaments of bots that come by gateways. To begin one takes longer, the more games run."""
 ROUNDS = 10_000
 """More than there is time for."""
 GROWTH_SHARE = 0.05
@@ -247,7 +249,8 @@ def soak(given: argparse.Namespace, folder: Path, stack: ExitStack) -> None:
     server = Loaded(folder, stack, *limits, "--workers", str(given.workers))
     empty = server.sample().rss
     names = [f"soak{number}" for number in range(given.bots)]
-    crowds = [server.crowd("bots", server.address, *names[first::PROCESSES]) for first in range(PROCESSES)]
+    parts = [names[first::PROCESSES] for first in range(PROCESSES)]
+    crowds = [server.crowd("bots", server.address, "", *part) for part in parts]
     connected = sum(read_line(crowd)["connected"] for crowd in crowds)
     outcome = SoakOutcome(bots=connected, warm_up=given.warm_up, empty=empty, full=server.sample().rss)
     tournaments = min(TOURNAMENTS, given.bots // SEATS)
@@ -380,8 +383,8 @@ def _with_bots(
 
     The addresses of the gateways' metrics come with it.
     """
-    pairs = given.bots // 2
-    limits = ("--streams-per-peer", str(2 * given.bots), "--open-tournaments", str(pairs), "--grace", "0")
+    size = 2 * max(1, given.bots // (2 * GROUPS))
+    limits = ("--streams-per-peer", str(2 * given.bots), "--open-tournaments", str(GROUPS), "--grace", "0")
     server = Loaded(folder, ending, *limits, tree=tree)
     own = "--listen", "127.0.0.1:0", "--metrics", "127.0.0.1:0"
     command = "happycity", "gateway", "--join", server.address, *own
@@ -389,16 +392,16 @@ def _with_bots(
     started = [start(ending, log, *command) for _ in range(number)]
     said = [read_line(gateway) for gateway in started]
     addresses = [line["listening"] for line in said] or [server.address]
-    names = [f"bot{index}" for index in range(2 * pairs)]
+    names = [f"bot{index}" for index in range(given.bots - given.bots % size)]
     processes = max(PROCESSES, number)
     crowds = [
-        server.crowd("bots", addresses[first % len(addresses)], *names[first::processes])
+        server.crowd("bots", addresses[first % len(addresses)], "1", *names[first::processes])
         for first in range(processes)
     ]
     for crowd in crowds:
         read_line(crowd)
-    for pair in range(pairs):
-        server.create(names[2 * pair : 2 * pair + 2], seats=2, concurrency=1, seed=pair)
+    for first in range(0, len(names), size):
+        server.create(names[first : first + size], seats=2, concurrency=size // 2, seed=first)
     time.sleep(given.seconds / 2)  # to warm up
     return server, [line["metrics"] for line in said]
 
@@ -407,7 +410,7 @@ def viewers(given: argparse.Namespace, folder: Path, stack: ExitStack) -> None:
     """Play turns without viewers and with them, and print what they were like."""
     server = Loaded(folder, stack, "--streams-per-peer", str(2 * given.viewers + 100))
     bots = [f"bot{number}" for number in range(8)]
-    read_line(server.crowd("bots", server.address, *bots))
+    read_line(server.crowd("bots", server.address, "", *bots))
     page = f"{server.web}/tournaments/{server.create(bots, seats=4, concurrency=32)}"
     time.sleep(given.seconds)  # to warm up
     costs: dict[int, list[float]] = {0: [], given.viewers: []}

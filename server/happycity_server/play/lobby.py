@@ -29,6 +29,10 @@ from happycity_tournament.play.match_spec import MatchSpec
 SWEEP_SECONDS = 0.05
 """How late a passed deadline may be noticed. One sweep over the running matches costs less than a timer
 for each decision would."""
+CONNECTION_SECONDS = 0.25
+"""How often each connection is looked at: pings and stalls take seconds, and bots may be thousands."""
+LATE_NOTICE_SECONDS = 10.0
+"""Bots hear of the server's delays at most this often: thousands of notices would make it later still."""
 
 _log = structlog.get_logger()
 
@@ -58,6 +62,10 @@ class Lobby:
         self.matches: dict[int, Match] = {}
         """Matches that wait or run, by id."""
         self.sessions: dict[str, Session] = {}
+        self._connections_due = float("-inf")
+        """When connections are looked at again."""
+        self._late_notices_due = float("-inf")
+        """When bots may hear of a delay again."""
         """The bots that are connected, or were a moment ago, by name."""
         self._waiting: dict[int, str] = {}  # by match: the bot that it waits for
         self._waiting_for: defaultdict[str, dict[int, Match]] = defaultdict(dict)  # by bot, oldest first
@@ -324,11 +332,16 @@ class Lobby:
         now = self.clock()
         for match in list(self.matches.values()):
             match.tick(now)
+        looks_at_connections = now >= self._connections_due
+        if looks_at_connections:
+            self._connections_due = now + CONNECTION_SECONDS
         for session in list(self.sessions.values()):
-            session.sweep(now)
             if session.outbox is None:
+                session.sweep(now)
                 self._remove_expired(session)
                 self._begin_matches_of(session.name)
+            elif looks_at_connections:
+                session.sweep(now)
         self.events.swept()
 
     def _sweep_again(self) -> None:
@@ -336,8 +349,11 @@ class Lobby:
         self.sweep()
 
     def _notify_overload(self, lag: float) -> None:
-        """Let the bots that are asked know that the server was late."""
+        """Let the bots that are asked know that the server was late, unless they have just heard that."""
         _log.warning("overloaded", lag=round(lag, 3))
+        if (now := self.clock()) < self._late_notices_due:
+            return
+        self._late_notices_due = now + LATE_NOTICE_SECONDS
         text = f"the server was late by {lag:.1f} s; nobody is charged for that"
         for session in self.sessions.values():
             if session.waiting_since:

@@ -12,7 +12,7 @@ from tests.server.play.arena import Arena, LocalProgram
 from happycity import Ending, FailurePolicy, TimeControl
 from happycity.v1 import play_service_pb2 as play
 from happycity_server.play.clock import OVERLOAD_SECONDS, TOLERANCE_SECONDS, FairClock, UnixClock
-from happycity_server.play.lobby import SWEEP_SECONDS
+from happycity_server.play.lobby import LATE_NOTICE_SECONDS, SWEEP_SECONDS
 from happycity_server.play.match import Match
 
 TICK = 0.05
@@ -137,3 +137,22 @@ def test_answer_in_the_socket_is_not_late_when_the_loop_was_stuck(
 
     with asyncio.Runner(loop_factory=loop) as runner:
         runner.run(scenario())
+
+
+async def test_bots_hear_of_delays_now_and_then() -> None:
+    """A server that is late all the time doesn't send each bot a notice each time."""
+    arena = Arena()
+    anna = arena.connect("anna")
+    await arena.match("anna", "ghost", time=TimeControl(no_clock=True))
+    await anna.decision()
+    for _ in range(20):
+        arena.now += 2 * OVERLOAD_SECONDS
+        arena.lobby.sweep()
+    await anna.read()
+    assert anna.notices == [play.NOTICE_KIND_SERVER_LATE]
+    arena.wait(LATE_NOTICE_SECONDS)
+    arena.now += 2 * OVERLOAD_SECONDS
+    arena.lobby.sweep()
+    await anna.read()
+    assert anna.notices == 2 * [play.NOTICE_KIND_SERVER_LATE]
+    assert arena.lobby.counters.overloads == 21

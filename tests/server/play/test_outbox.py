@@ -8,7 +8,7 @@ from tests.server.play.arena import Arena
 from happycity import Ending, TimeControl, VoidReason
 from happycity.v1 import play_service_pb2 as play
 from happycity_server.errors import Reason
-from happycity_server.play.lobby import SWEEP_SECONDS
+from happycity_server.play.lobby import CONNECTION_SECONDS
 from happycity_server.play.outbox import OutboxState
 
 
@@ -49,10 +49,10 @@ async def test_full_outbox_ends_the_stream() -> None:
     arena = Arena(outbox_bytes=2000, high_water_bytes=1000)
     anna = arena.connect("anna")
     anna.outbox.send(b"x" * 1500)
-    arena.wait(SWEEP_SECONDS)
+    arena.wait(CONNECTION_SECONDS)
     assert anna.end is None
     anna.outbox.send(b"x" * 1000)
-    arena.wait(SWEEP_SECONDS)
+    arena.wait(CONNECTION_SECONDS)
     assert anna.end is Reason.STALLED
 
 
