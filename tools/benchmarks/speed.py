@@ -33,7 +33,6 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-import grpc
 import structlog
 
 from happycity import Config, Deal, FailurePolicy, Game, Mode, TimeControl
@@ -43,23 +42,16 @@ from happycity.v1 import play_service_pb2 as pb
 from happycity_bots import GreedyBot, PlannerBot, RandomBot, RolloutBot
 from happycity_client import Bot, Decision, GameStarted
 from happycity_client.player import Player, RequestOutbox
-from happycity_runtime import event_loop
 from happycity_server.play.clock import FairClock
 from happycity_server.play.lobby import Lobby
 from happycity_server.play.match import Match
 from happycity_tournament.play.match_spec import MatchSpec
 from tools import ROOT
+from tools.benchmarks.echo import echo
 from tools.benchmarks.harness import COMPILED, LIGHT_BOTS, additions, interval, parser, play_tournament
 
 GAMES = 1000
 BOT_GAMES = 12
-ANSWER_BYTES = 12
-"""What a bot sends for a decision: an answer in its message."""
-DECISION_BYTES = 180
-"""About what the server sends for a decision."""
-IN_FLIGHT = 64
-ECHO_SECONDS = 4.0
-_METHOD = "/bench.Echo/Call"
 
 
 def engine(config: Config) -> float:
@@ -87,54 +79,6 @@ def thinking(bot: type[Bot], mode: Mode) -> float:
                 decisions += 1
             game.apply(move)
     return seconds / decisions * 1e6
-
-
-def echo() -> float:
-    """Return calls a second of a bare unary grpc.aio echo of such sizes, the server in a process of its own.
-
-    It is the yardstick for the wire.
-    """
-    command = [sys.executable, "-m", "tools", "speed", "--echo"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
-        assert server.stdout is not None
-        try:
-            return event_loop.run(_load(int(server.stdout.readline())))
-        finally:
-            server.terminate()
-
-
-async def _serve() -> None:
-    decision = bytes(DECISION_BYTES)
-
-    async def call(request: bytes, context: grpc.aio.ServicerContext[bytes, bytes]) -> bytes:
-        return decision
-
-    server = grpc.aio.server(options=[("grpc.so_reuseport", 0)])
-    handler = grpc.unary_unary_rpc_method_handler(call)  # type: ignore[var-annotated]  # without serialisers: bytes
-    server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler("bench.Echo", {"Call": handler}),))
-    port = server.add_insecure_port("127.0.0.1:0")
-    await server.start()
-    print(port, flush=True)
-    await server.wait_for_termination()
-
-
-async def _load(port: int) -> float:
-    """Return calls a second with a constant number under way."""
-    answer = bytes(ANSWER_BYTES)
-    async with grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
-        call: Any = channel.unary_unary(_METHOD)
-        await call(answer)
-        calls = 0
-        started = time.perf_counter()
-
-        async def caller() -> None:
-            nonlocal calls
-            while time.perf_counter() < started + ECHO_SECONDS:
-                await call(answer)
-                calls += 1
-
-        await asyncio.gather(*(caller() for _ in range(IN_FLIGHT)))
-        return calls / (time.perf_counter() - started)
 
 
 def tournament() -> float:
@@ -216,7 +160,7 @@ FIGURES: dict[str, Callable[[], float]] = {
         for name, bot in (("planner", PlannerBot), ("rollout", RolloutBot))
         for mode in Mode
     },
-    "unary grpc.aio echo, 64 in flight, calls/s": echo,
+    "unary grpc.aio echo, 64 in flight, calls/s": lambda: echo().rate,
     "tournament, 4 light bots, 4 seats, decisions/s": tournament,
 }
 
@@ -334,7 +278,6 @@ def main() -> None:
     options.add_argument("--turns", type=int, default=3)
     options.add_argument("--compiled", action="store_true", help="compare pure and compiled code")
     options.add_argument("--once", action="store_true", help="measure once and print JSON")
-    options.add_argument("--echo", action="store_true", help="be the server of the echo")
     options.add_argument(
         "--core", type=int, metavar="GAMES", help="no streams, with this number of games at once"
     )
@@ -347,8 +290,6 @@ def main() -> None:
         against(given.against.resolve(), pairs=given.pairs, rounds=given.rounds, only=given.only)
     elif given.core:
         asyncio.run(core(given.core))
-    elif given.echo:
-        event_loop.run(_serve())
     elif given.once:
         print(json.dumps({"compiled": is_compiled(), **once()}))
     else:

@@ -23,9 +23,9 @@ from pathlib import Path
 from statistics import median
 
 from tools import ROOT
+from tools.benchmarks.echo import echo
 from tools.benchmarks.harness import COMPILED, LIGHT_BOTS, Tournament, additions, parser, play_tournament
 from tools.benchmarks.sampling import COMPONENTS, OTHER_THREADS, OTHERS
-from tools.benchmarks.speed import echo
 
 Figures = Mapping[tuple[str, str], float]
 """What a tournament took, by kind of process and what it is."""
@@ -98,7 +98,7 @@ def compare(everyone: Sequence[Contestant], turns: int, *, budget: bool) -> None
     speeds, echoes = [], []
     for turn in range(turns):
         print(f"turn {turn + 1} of {turns} (Ctrl-C stops it)", file=sys.stderr)
-        echoes.append(echo())
+        echoes.append(echo().rate)
         for tournament, options in islice(TOURNAMENTS.items(), 2 if budget else None):
             for who in everyone if turn % 2 == 0 else reversed(everyone):
                 speeds.append(additions())
