@@ -51,8 +51,8 @@ PROCESSES = 4
 TOURNAMENTS = 100
 """Tournaments of a soak at once, each with its share of bots and games. Ratings take 3 kB for each pair of a
 tournament's bots, which would be most of the memory in a single one."""
-GROUPS = 250
-"""Tournaments of bots that come by gateways. To begin one takes longer, the more games run."""
+GROUPS = 50
+"""Tournaments of bots that come by gateways. To begin one waits, as all streams are served first."""
 ROUNDS = 10_000
 """More than there is time for."""
 GROWTH_SHARE = 0.05
