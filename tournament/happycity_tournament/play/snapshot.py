@@ -184,7 +184,6 @@ def final_ratings(status: TournamentStatus) -> Ratings | None:
         return None
     return rate_games(
         stats.estimate,
-        [(config, config.bots)],
         anchor=config.anchor,
         anchor_elo=config.anchor_elo,
         test=status.test,

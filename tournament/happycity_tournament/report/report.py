@@ -101,10 +101,8 @@ def write_report(source: Source, out: Path, *, sharing: Sequence[str], processes
     for part in source.results(whole=True):
         data.add(*rules.divide(part))
     test = rules.rule(tournaments[0].id).test if len(tournaments) == 1 else None
-    configs = [(config, config.bots) for config in rules.configs.values()]
     ratings = rate_games(
         data.stats.estimate,
-        configs,
         test=None if test is None else test.state,
         luck_evaluator=source.luck_evaluator,
     )

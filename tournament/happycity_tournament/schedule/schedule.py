@@ -21,8 +21,6 @@ class Schedule(ABC):
     """How many games there will be; a schedule that is decided by results may end with fewer."""
     draws_from_results = False
     """Whether a stage depends on the results of those before it."""
-    error_factor = 1.0
-    """How many times larger errors of ratings are, about, than in a fixed schedule."""
 
     @property
     def decided(self) -> bool:
