@@ -18,8 +18,7 @@ from importlib.resources import files
 
 from happycity.errors import FieldError
 from happycity.rules.shuffling import shuffled
-from happycity_tournament.schedule.field import Field
-from happycity_tournament.schedule.schedule import FixedSchedule
+from happycity_tournament.schedule.schedule import Field, FixedSchedule
 
 MOST_BOTS = 21
 """The largest field with a design for tables of three to five; any field has one for tables of two."""

@@ -17,8 +17,7 @@ import numpy as np
 from happycity.rules.shuffling import shuffled
 from happycity_tournament.games import WIN, CountedGame, Fixture, half_points
 from happycity_tournament.ratings.columns import Ints
-from happycity_tournament.schedule.field import Field
-from happycity_tournament.schedule.schedule import Schedule
+from happycity_tournament.schedule.schedule import Field, Schedule
 
 BYE_SCORE = Fraction(1, 2)
 """What a round without a game counts: it says nothing of the bot, so it is neither won nor lost."""
