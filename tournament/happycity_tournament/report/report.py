@@ -76,9 +76,7 @@ def write_report(source: Source, out: Path, *, sharing: Sequence[str], processes
     tournament = tournaments[0] if tournaments else None
     test = rules.rule(tournaments[0].id).test if len(tournaments) == 1 else None
     ratings = rate_games(
-        data.stats.estimate,
-        test=None if test is None else test.state,
-        luck_evaluator=source.luck_evaluator,
+        data.stats.estimate, test=None if test is None else test.state, luck_evaluator=source.luck_evaluator
     )
     bots, times, history = data.standings(ratings), data.times, _history(data, ratings)
     profiles = tournament.profiles if tournament else {}

@@ -138,11 +138,7 @@ class Standings:
     """
 
     def __init__(
-        self,
-        *,
-        bots: Sequence[str],
-        policy: FailurePolicy | None = None,
-        test: SprtSchedule | None = None,
+        self, *, bots: Sequence[str], policy: FailurePolicy | None = None, test: SprtSchedule | None = None
     ) -> None:
         """Begin without games; without a policy no bot is disqualified.
 

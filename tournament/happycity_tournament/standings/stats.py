@@ -214,10 +214,7 @@ class Stats:
         ]
         if not played:
             return None
-        return (
-            Extreme(*max(played, key=lambda game: (game[0], -game[1]))),
-            Extreme(*min(played)),
-        )
+        return (Extreme(*max(played, key=lambda game: (game[0], -game[1]))), Extreme(*min(played)))
 
     def losses(self, bot: str) -> list[Loss]:
         """Return the worst losses of a bot, the worst one first, of games that it didn't forfeit."""

@@ -42,10 +42,7 @@ _Id = BigInteger().with_variant(Integer, "sqlite")  # only INTEGER names a row d
 metadata = MetaData()
 
 meta = Table(
-    "meta",
-    metadata,
-    Column("key", String, primary_key=True),
-    Column("value", String, nullable=False),
+    "meta", metadata, Column("key", String, primary_key=True), Column("value", String, nullable=False)
 )
 
 tournaments = Table(
@@ -227,10 +224,7 @@ ladder_deals = Table(
 )
 _has_challenge = ladder_deals.c.challenge_id.is_not(None)  # few deals have one
 _of_challenge = Index(
-    "ladder_deals_of_challenge",
-    ladder_deals.c.challenge_id,
-    ladder_deals.c.id,
-    sqlite_where=_has_challenge,
+    "ladder_deals_of_challenge", ladder_deals.c.challenge_id, ladder_deals.c.id, sqlite_where=_has_challenge
 )
 
 

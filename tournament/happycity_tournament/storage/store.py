@@ -11,18 +11,7 @@ from itertools import chain, groupby, islice
 from operator import itemgetter
 from typing import Any, TypeVar
 
-from sqlalchemy import (
-    Connection,
-    Row,
-    Select,
-    and_,
-    delete,
-    func,
-    insert,
-    null,
-    select,
-    update,
-)
+from sqlalchemy import Connection, Row, Select, and_, delete, func, insert, null, select, update
 
 from happycity import ConfigError, Ending
 from happycity.wire.moments import LATEST
@@ -86,12 +75,7 @@ class Store(Database):
     """What a ladder does with its games in the transaction that stores them; set by the ladder."""
 
     def create_tournament(
-        self,
-        config: Mapping[str, Any],
-        *,
-        games_total: int,
-        created_at: float,
-        request_id: str | None = None,
+        self, config: Mapping[str, Any], *, games_total: int, created_at: float, request_id: str | None = None
     ) -> int:
         """Store a new tournament, which is waiting, and return its id; no other may have the `request_id`."""
         row: dict[str, Any] = {
@@ -123,12 +107,7 @@ class Store(Database):
     def set_profiles(self, tournament_id: int, said: Mapping[str, BotProfile]) -> None:
         """Note what bots of a tournament said of themselves, in place of what they said before."""
         rows = [
-            {
-                "tournament_id": tournament_id,
-                "bot": bot,
-                "software": profile.software,
-                **asdict(profile.info),
-            }
+            {"tournament_id": tournament_id, "bot": bot, "software": profile.software, **asdict(profile.info)}
             for bot, profile in said.items()
         ]
         own = profiles.c.tournament_id == tournament_id
@@ -428,10 +407,7 @@ class Store(Database):
     def _stream(self, query: Select[*tuple[Any, ...]], read: Callable[[Row[Any]], _T]) -> Generator[_T]:
         """Yield any number of rows, of which few are in memory at once."""
         options = {"yield_per": _ROWS_AT_ONCE}
-        with (
-            self.reading() as connection,
-            connection.execute(query, execution_options=options) as rows,
-        ):
+        with self.reading() as connection, connection.execute(query, execution_options=options) as rows:
             for row in rows:
                 yield self._read(row, read)
 
