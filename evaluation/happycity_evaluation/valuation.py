@@ -59,10 +59,7 @@ _ON_SALE: Final[tuple[_Offer, ...]] = tuple(
 )
 _PRINTED_PRICES: Final = tuple(card.cost for _, card, *_ in _ON_SALE)
 _COLOURS: Final = 6
-CONDITIONS: Final = (
-    (),
-    *(tuple((int(colour), n) for colour, n in card.condition.items()) for card in CARDS),
-)
+CONDITIONS: Final = ((), *(tuple((int(colour), n) for colour, n in card.condition.items()) for card in CARDS))
 """What specials ask for, by card number: each colour, and how many cards of it."""
 
 

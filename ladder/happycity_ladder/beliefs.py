@@ -20,10 +20,9 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from happycity_ladder.deal_likelihood import DealLikelihood
 from happycity_ladder.drift import WEEK, Drift, DriftTrace
 from happycity_ladder.entries import UNANCHORED_GAP, RatedDeal, Rating
-from happycity_ladder.gaussian_state import GaussianState
+from happycity_ladder.gaussian_state import DealLikelihood, GaussianState
 from happycity_ladder.ladder_config import LadderConfig
 from happycity_tournament.ratings.columns import Floats, Ints
 from happycity_tournament.ratings.likelihood import Derivatives

@@ -91,8 +91,8 @@ VERSIONS_PER_DAY = 50
 DealsBegun = dict[str, dict[int, Counter[str]]]
 """How many deals were begun, by bot, version and board."""
 _DAY = 86400.0
-_ROWS_AT_ONCE = _IDS_AT_ONCE = 500
-"""Rows in memory, and ids in a query, whose number databases bound."""
+_IDS_AT_ONCE = 500
+"""Ids in a query, whose number databases bound."""
 ENDED_EARLY = (ChallengeState.DECLINED, ChallengeState.EXPIRED, ChallengeState.WITHDRAWN)
 """States of challenges that ended before all their deals were played."""
 
@@ -593,13 +593,8 @@ class Book:
 
     def _stream(self, query: Select[Any], read: Callable[[Row[Any]], _T | None]) -> Generator[_T]:
         """Yield the same row by row, of which few are in memory at once."""
-        with (
-            self.store.reading() as connection,
-            connection.execute(query.execution_options(yield_per=_ROWS_AT_ONCE)) as rows,
-        ):
-            for row in rows:
-                if (entry := readable(read, row)) is not None:
-                    yield entry
+        with closing(self.store.stream(query, partial(readable, read))) as entries:
+            yield from (entry for entry in entries if entry is not None)
 
     def _required(self, row: Row[Any] | None, read: Callable[[Row[Any]], _T]) -> _T:
         """Read a row without which nothing goes on."""

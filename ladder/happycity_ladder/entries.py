@@ -135,10 +135,6 @@ class LadderDeal:
             return DealState.VOIDED
         return DealState.FINISHED if self.finished else DealState.DROPPED
 
-    def seated(self, rotation: int) -> tuple[int, ...]:
-        """Return the versions by seat in the game of a rotation."""
-        return self.versions[rotation:] + self.versions[:rotation]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RatedDeal:

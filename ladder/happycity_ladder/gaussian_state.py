@@ -1,4 +1,4 @@
-"""A normal distribution over hidden numbers that move by random walks, and what an observation does to it."""
+"""A normal distribution over hidden numbers that move by random walks, and what a deal's results do to it."""
 
 from __future__ import annotations
 
@@ -6,13 +6,37 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 
-from happycity_ladder.deal_likelihood import DealLikelihood
-from happycity_tournament.ratings.columns import Flags, Floats
+from happycity_tournament.ratings.columns import Flags, Floats, Games, TableColumns
+from happycity_tournament.ratings.likelihood import Derivatives, choices_of, derivatives, game_scores
 
 _MAX_STEPS = 50
 _TOLERANCE = 1e-6  # of a step of Newton's method
 _SHARES = tuple(0.5**power for power in range(20))
 _ROUNDING = 1e-9
+
+
+class DealLikelihood:
+    """The likelihood of the results of one deal, by the model of all ratings (see `ratings.likelihood`).
+
+    Seats have no effects: a bot has each seat once in a deal.
+
+    Args:
+        places: [rotation][bot]: the place of each bot; equal ones are shared.
+    """
+
+    def __init__(self, places: Sequence[Sequence[int]]) -> None:
+        rotations, players = len(places), len(places[0])
+        bots = np.tile(np.arange(players), (rotations, 1))
+        self._table = TableColumns(bots, np.array(places), np.zeros(rotations, dtype=np.int64))
+        self._choices = choices_of(Games(("",) * players, {players: self._table}))
+
+    def derivatives(self, strengths: Floats) -> Derivatives:
+        """Return value and derivatives at the strengths of the bots, in logits."""
+        return derivatives(self._choices, strengths)
+
+    def scores(self, strengths: Floats) -> Floats:
+        """Return the derivatives of each game's likelihood, [game, bot]."""
+        return game_scores(self._table, strengths)
 
 
 class GaussianState:

@@ -7,13 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import (
-    ConfigDict,
-    Field,
-    PositiveFloat,
-    PositiveInt,
-    ValidationError,
-)
+from pydantic import ConfigDict, Field, PositiveFloat, PositiveInt, ValidationError
 
 from happycity import Config, ConfigError, FailurePolicy, Mode, Scoring, TimeControl
 from happycity.errors import FieldError

@@ -106,7 +106,7 @@ def _ratings(league: AgentLeague) -> Ratings:
         loaded = load_for_rating([source], {old: new for old, new in league.renamed.items() if old in known})
         if not loaded.count:
             return Ratings(lines=())
-        return rate_games(estimate_of(loaded.games), loaded.tournaments, anchor=league.config.anchors[0])
+        return rate_games(estimate_of(loaded.games), anchor=league.config.anchors[0])
 
 
 def trend_of(versions: Sequence[str], ratings: Ratings) -> tuple[float | None, float | None]:

@@ -11,8 +11,8 @@ from tools.benchmarks.ladder_year import draw_deals
 
 from happycity_ladder import beliefs as beliefs_module
 from happycity_ladder.beliefs import PRESENT_DAYS, SEASON_ERROR, Beliefs
-from happycity_ladder.deal_likelihood import DealLikelihood
 from happycity_ladder.entries import UNANCHORED_GAP, RatedDeal, Rating
+from happycity_ladder.gaussian_state import DealLikelihood
 from happycity_ladder.ladder_config import LadderConfig
 from happycity_tournament.ratings.columns import Floats
 from happycity_tournament.ratings.statistics import ELO_PER_LOGIT

@@ -49,7 +49,7 @@ def game(
     deal: entries.LadderDeal, rotation: int, match_id: int, *, winner: int, **options: Any
 ) -> FinishedGame:
     """Return a finished game of a deal that a version wins; the bots' versions are numbered by turns."""
-    order = deal.seated(rotation)
+    order = deal.versions[rotation:] + deal.versions[:rotation]
     fixture = Fixture(
         1,
         0,

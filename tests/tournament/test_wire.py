@@ -33,7 +33,7 @@ CONFIG = TournamentConfig(bots=("ann", "bob"), game=Config(players=2), seed=5)
     ids=["two sizes", "few deals", "no rotated deal", "no game"],
 )
 def test_final_ratings_survive_the_wire(games: Games) -> None:
-    ratings = rate(estimate_of(games), error_factor=1.5)
+    ratings = replace(rate(estimate_of(games)), notes=("one", "another"))
     sent = wire.ratings_message(ratings)
     received = wire.ratings_of(type(sent).FromString(sent.SerializeToString()))
     assert replace(received, differences={}) == replace(ratings, differences={})

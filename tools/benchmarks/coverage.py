@@ -22,7 +22,6 @@ from happycity_tournament.ratings.columns import Flags, Floats, Games, Ints
 from happycity_tournament.ratings.estimate import estimate_of
 from happycity_tournament.ratings.final import rate
 from happycity_tournament.ratings.results import Difference
-from happycity_tournament.schedule.replays import swiss_error_factor
 from happycity_tournament.schedule.until_error import FIRST_LOOK, errors_of, next_look
 from tools.benchmarks.models import League, played
 
@@ -155,8 +154,7 @@ class Replication:
 def replication(design: Design, truth: Floats, rng: np.random.Generator) -> Replication:
     """Play a design once."""
     estimate = estimate_of(design.games(rng))
-    tournaments = [] if design.config is None else [(design.config, design.league.bots)]
-    ratings = rate(estimate, error_factor=swiss_error_factor(tournaments, estimate))
+    ratings = rate(estimate)
     true = dict(zip(design.league.bots, (truth - truth[estimate.in_mean].mean()).tolist(), strict=True))
     lines = sorted(ratings.lines, key=lambda line: line.bot)
     margins = [line.margin for line in lines if line.margin is not None]

@@ -22,8 +22,8 @@ from happycity_ladder.leaderboard import LeaderboardLine, Score, is_provisional,
 from happycity_ladder.pairing import Entrant, PairingRound
 from happycity_tournament.games import BotProfile
 from happycity_tournament.ratings.columns import Floats, Ints
-from happycity_tournament.ratings.likelihood import places_of
 from happycity_tournament.ratings.statistics import ELO_PER_LOGIT
+from tools.benchmarks.models import places_of
 
 DAY = 86400.0
 WEEK = 7 * DAY

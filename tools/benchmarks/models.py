@@ -1,7 +1,7 @@
 """Leagues of bots with known strengths: who played whom, on which deals, and who came where.
 
 What a seat reaches in a game is the bot's strength, the luck of its cards, which all games of the deal share,
-and noise of the game's own. With Gumbel noise and no luck this is the model of the ratings.
+and noise of the game's own. With Gumbel noise and no luck this is the model of the ratings (Yellott 1977).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from happycity_tournament.config import TournamentConfig
 from happycity_tournament.games import Result
 from happycity_tournament.ratings.columns import Floats, Games, GamesBuilder, Ints, TableColumns
-from happycity_tournament.ratings.likelihood import choices_of, fit, places_of
+from happycity_tournament.ratings.likelihood import choices_of, fit
 from happycity_tournament.ratings.statistics import ELO_PER_LOGIT
 from happycity_tournament.schedule import schedule_of
 
@@ -94,6 +94,12 @@ class League:
         if self.weights is not None:
             keys += np.log(self.weights)
         return np.argsort(-keys, axis=1)[:, :seats]
+
+
+def places_of(results: Floats) -> Ints:
+    """Return the places of games, [game, seat], by what their seats reached; equal ones share a place."""
+    places: Ints = 1 + (results[:, None, :] > results[:, :, None]).sum(axis=2)
+    return places
 
 
 def played(config: TournamentConfig, league: League, rng: np.random.Generator) -> Games:

@@ -110,6 +110,7 @@ def check_complete(folder: Path, deals: Sequence[LadderDeal]) -> None:
         for game in games[deal.id]:
             assert game.ladder is not None
             assert game.deal_seed == deal.deal_seed
-            assert game.bots == tuple(versions[version].bot for version in deal.seated(game.ladder[1]))
+            bots = [versions[version].bot for version in deal.versions]
+            assert [*game.bots] == bots[game.ladder[1] :] + bots[: game.ladder[1]]
         rotations = [game.ladder[1] for game in games[deal.id] if game.ladder is not None]
         assert (rotations == list(range(len(deal.versions)))) == (deal.state is DealState.FINISHED)

@@ -224,15 +224,6 @@ def test_many_equal_bots_are_not_ranked_by_chance() -> None:
     assert {line.ranks for line in ratings.lines} == {"1-10"}
 
 
-def test_larger_errors_are_said() -> None:
-    """Where results chose the games, all intervals are wider by one factor, and a note says so."""
-    plain, wider = (rate(estimate_of(games()), error_factor=factor) for factor in (1.0, 1.25))
-    assert plain.notes == ()
-    assert "1.25" in wider.notes[0]
-    for line, other in zip(plain.lines, wider.lines, strict=True):
-        assert other.margin == pytest.approx(1.25 * (line.margin or 0))
-
-
 @pytest.mark.parametrize(("anchor", "elos"), [(None, (1520, 1480)), ("b", (1540, 1500)), ("a", (1500, 1460))])
 def test_a_test_shows_one_difference(anchor: str | None, elos: tuple[float, float]) -> None:
     """What a sequential test says of its two bots takes the place of what all their games say."""

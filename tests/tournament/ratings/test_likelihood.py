@@ -17,7 +17,6 @@ from happycity_tournament.ratings.likelihood import (
     Choices,
     choices_of,
     derivatives,
-    draw_places,
     fit,
     game_scores,
 )
@@ -113,7 +112,8 @@ def test_choices_add_up() -> None:
 
 
 def test_gumbel_noise_draws_from_the_model() -> None:
-    drawn = draw_places(np.tile(STRENGTHS[:3], (40_000, 1)), np.random.default_rng(3))
+    league, bots = League(list(ELO_PER_LOGIT * STRENGTHS[:3])), np.tile(range(3), (40_000, 1))
+    drawn = league.places(bots, np.zeros(bots.shape), np.random.default_rng(3))
     for order in permutations(range(3)):
         places = [order.index(bot) + 1 for bot in range(3)]
         share = (drawn == places).all(axis=1).mean()

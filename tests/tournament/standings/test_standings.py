@@ -46,19 +46,6 @@ def by_bot(table: Standings) -> dict[str, Standing]:
     return {line.bot: line for line in table.lines()}
 
 
-def test_pairs_have_the_error_factor_of_the_standings() -> None:
-    """Where results choose the games, differences of pairs are as uncertain as the ratings."""
-    plain, wider = Standings(bots=BOTS), Standings(bots=BOTS, error_factor=1.5)
-    for table in (plain, wider):
-        table.add_in_order([game.result for game in GAMES])
-    for one, other in zip(*(table.stats().meetings(BOTS[0]) for table in (plain, wider)), strict=True):
-        assert one.difference is not None
-        assert other.difference is not None
-        assert other.difference.high - other.difference.elo == pytest.approx(
-            1.5 * (one.difference.high - one.difference.elo)
-        )
-
-
 def test_before_the_first_game_all_are_equal() -> None:
     lines = standings([]).lines()
     assert [line.bot for line in lines] == list(BOTS)

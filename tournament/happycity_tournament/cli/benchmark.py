@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from happycity_tournament.storage.sources import StoreSource
 
 Beacon = Annotated[
-    str | None,
-    typer.Option(help="Text drawn after the bot was finished, from which the deals follow too."),
+    str | None, typer.Option(help="Text drawn after the bot was finished, from which the deals follow too.")
 ]
 
 
@@ -72,14 +71,7 @@ def run(
     cost = {"cpu_seconds": _cpu_seconds(folder), "money": money}
     with reading_games():
         result = write_benchmark(
-            source,
-            chosen,
-            folder,
-            bot=entry,
-            deals=deals,
-            cost=cost,
-            processes=PROCESSES,
-            beacon=beacon,
+            source, chosen, folder, bot=entry, deals=deals, cost=cost, processes=PROCESSES, beacon=beacon
         )
     source.close()
     _print(result, as_json=as_json)

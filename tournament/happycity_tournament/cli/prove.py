@@ -162,8 +162,7 @@ def verify(
     *,
     noted: Noted = None,
     sample: Annotated[
-        int,
-        typer.Option("--sample", min=0, metavar="N", help="Games in which bots are asked again."),
+        int, typer.Option("--sample", min=0, metavar="N", help="Games in which bots are asked again.")
     ] = 0,
 ) -> None:
     """Recompute a published tournament, and say what in it is not true.

@@ -84,9 +84,7 @@ def rate(
                 f"--anchor: {anchor!r} is not one of the bots; {suggestion(anchor, loaded.games.bots)}"
             )
         estimate = estimate_of(loaded.games)
-        ratings = rate_games(
-            estimate, loaded.tournaments, anchor=anchor, anchor_elo=anchor_elo, luck_evaluator=evaluator
-        )
+        ratings = rate_games(estimate, anchor=anchor, anchor_elo=anchor_elo, luck_evaluator=evaluator)
         lucks = mean_luck(loaded.games)
         if as_json:
             content = {

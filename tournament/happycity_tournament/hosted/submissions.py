@@ -23,11 +23,12 @@ from threading import Lock
 from typing import IO, Any
 
 from google.protobuf.json_format import MessageToJson, Parse, ParseError
-from google.protobuf.timestamp_pb2 import Timestamp
 
 from happycity.errors import ConfigError
 from happycity.hosting.v1beta1 import hosting_service_pb2 as pb
 from happycity.match import one_line
+from happycity.wire.enums import enum_field
+from happycity.wire.fields import present_fields, to_message
 from happycity_runtime.files import replacing
 
 MAX_BYTES = 64 * 1024 * 1024
@@ -59,6 +60,8 @@ class SubmissionState(Enum):
     """It was replaced by a newer one, or withdrawn."""
 
 
+_FIELDS = ("bot", "digest", "owner", "files", "bytes", "result")
+"""Fields that submissions and their messages have by the same names."""
 HostedBot = pb.HostedBot
 """What a submission is besides its files."""
 
@@ -96,35 +99,17 @@ class Submission:
 
     def message(self, usage: Usage | None = None, log_end: str = "") -> pb.Submission:
         """Write the submission, with all that it has used if that is known, and the end of its log."""
-        created = Timestamp()
-        created.FromDatetime(self.created_at)
-        return pb.Submission(
-            bot=self.bot,
-            digest=self.digest,
-            owner=self.owner,
-            state=pb.SubmissionState.Value(f"SUBMISSION_STATE_{self.state.name}"),
-            files=self.files,
-            bytes=self.bytes,
-            create_time=created,
-            result=self.result,
-            log_end=log_end,
-            **asdict(usage or self.usage),
-        )
+        known = {"create_time": self.created_at, "log_end": log_end, **asdict(usage or self.usage)}
+        return to_message(pb.Submission, self, "state", *_FIELDS, **known)
 
     @classmethod
     def of(cls, message: pb.Submission) -> Submission:
-        """Read a submission; ValueError if its state is unknown."""
-        state = pb.SubmissionState.Name(message.state).removeprefix("SUBMISSION_STATE_")
+        """Read a submission; ConfigError if its state is unknown."""
         return cls(
-            bot=message.bot,
-            digest=message.digest,
-            owner=message.owner,
             created_at=message.create_time.ToDatetime(UTC),
-            files=message.files,
-            bytes=message.bytes,
-            state=SubmissionState(state.lower()),
-            result=tuple(message.result),
+            state=enum_field(message, "state", SubmissionState),
             usage=usage_in(message),
+            **present_fields(message, *_FIELDS),
         )
 
 
@@ -256,7 +241,7 @@ class Submissions:
             for file in self.folder.glob("bot.*/*/submission.json"):
                 submission = Submission.of(Parse(file.read_bytes(), pb.Submission()))
                 self._known[submission.bot.name][submission.digest] = submission
-        except (OSError, ParseError, ValueError) as error:
+        except (OSError, ParseError, ConfigError) as error:
             raise ConfigError(f"hosted bots: {folder} can't be used: {one_line(str(error))}") from None
 
     def __iter__(self) -> Iterator[Submission]:

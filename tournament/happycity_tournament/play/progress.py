@@ -54,7 +54,6 @@ class TournamentStatus:
             bots=self.config.bots,
             policy=self.config.policy,
             test=self.schedule if isinstance(self.schedule, SprtSchedule) else None,
-            error_factor=self.schedule.error_factor,
         )
 
     @property

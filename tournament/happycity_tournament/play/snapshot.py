@@ -182,10 +182,4 @@ def final_ratings(status: TournamentStatus) -> Ratings | None:
     config, stats = status.config, status.standings.stats()
     if not len(stats):
         return None
-    return rate_games(
-        stats.estimate,
-        [(config, config.bots)],
-        anchor=config.anchor,
-        anchor_elo=config.anchor_elo,
-        test=status.test,
-    )
+    return rate_games(stats.estimate, anchor=config.anchor, anchor_elo=config.anchor_elo, test=status.test)

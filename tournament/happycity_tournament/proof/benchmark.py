@@ -25,12 +25,7 @@ from happycity_tournament.lineup import BotEntry
 from happycity_tournament.plain_json import plain_json
 from happycity_tournament.proof.commitment import MAX_TEXT, canonical, digest_of, engine_digest
 from happycity_tournament.proof.incidents import Conditions, unanswered
-from happycity_tournament.proof.publication import (
-    GAMES_FILE,
-    Publication,
-    VerificationError,
-    write_lines,
-)
+from happycity_tournament.proof.publication import GAMES_FILE, Publication, VerificationError, write_lines
 from happycity_tournament.proof.tournament_proof import check_sample, game_line, recount
 from happycity_tournament.ratings.comparison import elo_difference, mean_difference
 from happycity_tournament.ratings.statistics import student_margin
@@ -162,12 +157,7 @@ def write_benchmark(
 
 
 def verify_benchmark(
-    folder: Path,
-    *,
-    asked: int,
-    processes: int,
-    beacon: str | None = None,
-    rng: random.Random | None = None,
+    folder: Path, *, asked: int, processes: int, beacon: str | None = None, rng: random.Random | None = None
 ) -> Json:
     """Recompute a result from its games, and return it; in `asked` games reference bots choose again.
 

@@ -81,8 +81,8 @@ class Estimate:
         in_mean: Flags = sizes == largest[self.pools]
         return in_mean
 
-    def ends(self, errors: float = 1.0) -> tuple[Floats, Floats]:
-        """Return the ends of the 95% intervals of `elos`, with errors this many times as large.
+    def ends(self) -> tuple[Floats, Floats]:
+        """Return the ends of the 95% intervals of `elos`.
 
         They are not numbers with fewer than two deals, and where the bot was never above, or never below, a
         bot of the mean, not even through others.
@@ -95,7 +95,7 @@ class Estimate:
             fourths += (distances**2).sum(axis=0)
         degrees = _degrees(squares, fourths, most=self.deals, fewest=self.deals)
         variances = np.maximum(0.0, ((shares @ self.covariance) * shares).sum(axis=1))
-        margins = errors * ELO_PER_LOGIT * np.sqrt(variances) * student_quantiles(degrees)
+        margins = ELO_PER_LOGIT * np.sqrt(variances) * student_quantiles(degrees)
         among = self.above | ~mean | np.eye(len(mean), dtype=bool)
         below = self.above.T | ~mean | np.eye(len(mean), dtype=bool)
         low = np.where(among.all(axis=1), self.elos - margins, np.nan)

@@ -27,16 +27,8 @@ _TAIL = 0.025
 _MOST_NAMED = 10
 
 
-def rate(
-    estimate: Estimate,
-    *,
-    anchor: str | None = None,
-    anchor_elo: float = MEAN_ELO,
-    error_factor: float = 1.0,
-) -> Ratings:
+def rate(estimate: Estimate, *, anchor: str | None = None, anchor_elo: float = MEAN_ELO) -> Ratings:
     """Return the ratings of an estimate, with `anchor` at `anchor_elo`; None: the mean of each pool is.
-
-    All errors are `error_factor` times as large, as they have to be where results chose the games.
 
     Raises:
         KeyError: no bot has the anchor's name.
@@ -44,8 +36,8 @@ def rate(
     bots = estimate.games.bots
     if anchor is not None and anchor not in bots:
         raise KeyError(anchor)
-    differences = AllDifferences.of(estimate, error_factor)
-    elos, (low, high) = estimate.elos, estimate.ends(error_factor)
+    differences = AllDifferences.of(estimate)
+    elos, (low, high) = estimate.elos, estimate.ends()
     if anchor is not None:
         index = bots.index(anchor)
         inside = estimate.pools == estimate.pools[index]
@@ -67,12 +59,11 @@ def rate(
     }
     rows = zip(*columns.values(), strict=True)
     lines = [BotRating(**dict(zip(columns, row, strict=True))) for row in rows]
-    larger = f"errors are {error_factor:.2f} times larger, as results chose who met whom"
     return Ratings(
         lines=tuple(sorted(lines, key=lambda line: (line.pool, -round(line.elo, ELO_DIGITS)))),
         anchor=anchor,
         anchor_elo=anchor_elo,
-        notes=(*_mean_notes(estimate, anchor), *((larger,) if error_factor != 1 else ())),
+        notes=tuple(_mean_notes(estimate, anchor)),
         differences=differences,
     )
 
@@ -135,9 +126,9 @@ class AllDifferences(Mapping[tuple[str, str], Difference]):
     """[bot, other]: how likely the first one is the stronger one."""
 
     @classmethod
-    def of(cls, estimate: Estimate, error_factor: float = 1.0) -> AllDifferences:
-        """Return those of an estimate, with errors this many times as large."""
-        elos, errors = estimate.elos, error_factor * estimate.difference_errors()
+    def of(cls, estimate: Estimate) -> AllDifferences:
+        """Return those of an estimate."""
+        elos, errors = estimate.elos, estimate.difference_errors()
         quantiles = student_quantiles(estimate.degrees)
         differences = elos[:, None] - elos
         with np.errstate(invalid="ignore", divide="ignore"):

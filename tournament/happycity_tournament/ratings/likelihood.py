@@ -200,20 +200,6 @@ def chances_above(differences: Floats) -> Floats:
     return chances
 
 
-def draw_places(strengths: Floats, rng: np.random.Generator) -> Ints:
-    """Draw the places of games, [game, seat], from the strengths in their seats.
-
-    Strengths with Gumbel noise are in the order of the model (Yellott 1977).
-    """
-    return places_of(strengths + rng.gumbel(size=strengths.shape))
-
-
-def places_of(results: Floats) -> Ints:
-    """Return the places of games, [game, seat], by what their seats reached; equal ones share a place."""
-    places: Ints = 1 + (results[:, None, :] > results[:, :, None]).sum(axis=2)
-    return places
-
-
 def _sets_left(table: TableColumns) -> Iterator[RemainingSets]:
     """Yield the bots that were left in games, subset by subset of the seats; a set may come again."""
     weights, patterns = _weights_of(table.places)

@@ -62,99 +62,56 @@ class NotableGame:
         return (str(number), str(table + 1), str(rotation + 1))
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
-    """The contents of a page."""
-
-    source: str
-    """The name of the source."""
-    tournament: StoredTournament | None
-    """None if the games are of no tournament."""
-    data: ReportData
-    ratings: Ratings
-    notable: list[NotableGame]
-    sharing: tuple[str, ...] = ()
-    """The bots that are known to have shared processes, whose times therefore depend on each other."""
-    processes: int = 1
-    """The number of these processes."""
-    test: SprtSchedule | None = None
-    """It has the results of its games; None if the games are of no sequential test."""
-
-    @property
-    def title(self) -> str:
-        """The title of the page."""
-        if self.tournament is None:
-            return f"Games of {self.source}"
-        return str(self.tournament.config.get("title") or f"Tournament {self.tournament.id}")
-
-
 def write_report(source: Source, out: Path, *, sharing: Sequence[str], processes: int) -> int:
     """Write the report of a source of one tournament, or of none, and return its number of games.
 
     Copies of a game, practice, and games after the decision of a test are left out. The bots `sharing` are
-    those that are known to have played in so many common processes.
+    those that are known to have played in so many common processes, so that their times depend on each other.
     """
     tournaments = source.tournaments()
     rules = CountingRules(tournaments)
-    bots = list(dict.fromkeys(source.bots()))
-    data = ReportData(bots)
+    data = ReportData(list(dict.fromkeys(source.bots())))
     for part in source.results(whole=True):
         data.add(*rules.divide(part))
+    tournament = tournaments[0] if tournaments else None
     test = rules.rule(tournaments[0].id).test if len(tournaments) == 1 else None
-    configs = [(config, config.bots) for config in rules.configs.values()]
     ratings = rate_games(
-        data.stats.estimate,
-        configs,
-        test=None if test is None else test.state,
-        luck_evaluator=source.luck_evaluator,
+        data.stats.estimate, test=None if test is None else test.state, luck_evaluator=source.luck_evaluator
     )
-    report = Report(
-        source=source.name,
-        tournament=tournaments[0] if tournaments else None,
-        data=data,
-        ratings=ratings,
-        notable=_notable(source, data, ratings),
-        sharing=tuple(bot for bot in sharing if bot in data.times),
-        processes=processes,
-        test=test,
-    )
-    with replacing(out) as path:
-        path.write_text(render(report), encoding="utf-8")
-    return data.games + data.unrated
-
-
-def render(report: Report) -> str:
-    """Return the page."""
-    bots, times = report.data.standings(report.ratings), report.data.times
-    history = _history(report)
-    profiles = report.tournament.profiles if report.tournament else {}
+    bots, times, history = data.standings(ratings), data.times, _history(data, ratings)
+    profiles = tournament.profiles if tournament else {}
     failing = [line for line in bots if line.forfeits]
-    return (
+    page = (
         environment()
         .get_template("report.html")
         .render(
-            report=report,
+            title=_title(source, tournament),
+            source=source.name,
+            tournament=tournament,
+            sharing=[bot for bot in sharing if bot in times],
+            processes=processes,
             bots=bots,
             times=times,
-            data=report.data,
-            ratings=report.ratings,
-            above={line.bot: above.text for line, _, above in report.ratings.to_next() if above is not None},
-            lucks=mean_luck(report.data.stats.games),
-            summary=_summary(report),
-            period=_period(report.data),
-            settings=_settings(report.tournament),
+            data=data,
+            ratings=ratings,
+            pools=ratings.pools,
+            above={line.bot: above.text for line, _, above in ratings.to_next() if above is not None},
+            lucks=mean_luck(data.stats.games),
+            summary=_summary(data, ratings),
+            period=_period(data),
+            settings=_settings(tournament),
             about={bot: said.about for bot, said in profiles.items() if said.about},
             ratings_chart=ratings_chart(bots, label=_RATINGS_LABEL),
-            pairs=report.data.stats.pairs([line.bot for line in report.ratings.lines], report.ratings),
+            pairs=data.stats.pairs([line.bot for line in ratings.lines], ratings),
             history=history,
             history_chart=charts.lines(history, label=_HISTORY_LABEL),
-            test_chart=_test_chart(report),
+            test_chart=_test_chart(test),
             timed=[line for line in bots if times[line.bot].thinking],
             noting=[line for line in bots if times[line.bot].metrics],
             failing=failing,
-            pools=report.ratings.pools,
             forfeits=[ending for ending in FORFEITS if any(line.endings[ending] for line in failing)],
-            one_end=ONE_END if any(line.has_one_end for line in report.ratings.lines) else "",
+            notable_games=_notable(source, data, ratings),
+            one_end=ONE_END if any(line.has_one_end for line in ratings.lines) else "",
             min_deals=MIN_DEALS,
             min_blocks=MIN_BLOCKS,
             max_history_bots=MAX_HISTORY_BOTS,
@@ -163,6 +120,15 @@ def render(report: Report) -> str:
             score_text=score_text,
         )
     )
+    with replacing(out) as path:
+        path.write_text(page, encoding="utf-8")
+    return data.games + data.unrated
+
+
+def _title(source: Source, tournament: StoredTournament | None) -> str:
+    if tournament is None:
+        return f"Games of {source.name}"
+    return str(tournament.config.get("title") or f"Tournament {tournament.id}")
 
 
 def environment(*packages: str) -> Environment:
@@ -187,17 +153,17 @@ def environment(*packages: str) -> Environment:
     return made
 
 
-def _summary(report: Report) -> str:
+def _summary(data: ReportData, ratings: Ratings) -> str:
     """Return the result in a sentence."""
-    if not report.data.games:
+    if not data.games:
         return "No game was finished."
-    first, *others = (line for line in report.ratings.lines if line.pool == 1)
+    first, *others = (line for line in ratings.lines if line.pool == 1)
     if not others:
         return ""
     second = others[0]
     if first.elo == second.elo:
         return f"{first.bot} and {second.bot} share first place with {charts.whole(first.elo)} Elo."
-    above = report.ratings.difference(first.bot, second.bot)
+    above = ratings.difference(first.bot, second.bot)
     if above is None:
         ahead = f"{charts.whole(first.elo - second.elo)} ahead of {second.bot}"
         return f"{first.bot} is first, {ahead}. There are too few deals to say how certain that is."
@@ -241,15 +207,14 @@ def _setting(value: object) -> str:
             return str(value)
 
 
-def _history(report: Report) -> dict[str, Sequence[tuple[float, float]]]:
+def _history(data: ReportData, ratings: Ratings) -> dict[str, Sequence[tuple[float, float]]]:
     """Return the points of the lines of the best bots, as many as can be distinguished."""
-    history = report.data.stats.history
-    bots = [line.bot for line in report.ratings.lines[:_HISTORY_LINES]]
+    history = data.stats.history
+    bots = [line.bot for line in ratings.lines[:_HISTORY_LINES]]
     return {bot: history.of(bot) for bot in bots} if history.samples else {}
 
 
-def _test_chart(report: Report) -> Markup | None:
-    test = report.test
+def _test_chart(test: SprtSchedule | None) -> Markup | None:
     if test is None or not test.history:
         return None
     series = {

@@ -22,11 +22,10 @@ from happycity_tournament.config import (
     Swiss,
     TournamentConfig,
 )
-from happycity_tournament.schedule.field import Field, bot_seeds, game_seeds
 from happycity_tournament.schedule.gauntlet import GauntletSchedule
 from happycity_tournament.schedule.random_rounds import RandomRoundsSchedule
 from happycity_tournament.schedule.round_robin import RoundRobinSchedule
-from happycity_tournament.schedule.schedule import Schedule
+from happycity_tournament.schedule.schedule import Field, Schedule, bot_seeds, game_seeds
 from happycity_tournament.schedule.sequential import SprtSchedule
 
 __all__ = ["Field", "Schedule", "SprtSchedule", "bot_seeds", "game_seeds", "schedule_of"]

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from happycity.errors import FieldError, suggestion
 from happycity.rules.shuffling import shuffled
-from happycity_tournament.schedule.field import Field
-from happycity_tournament.schedule.schedule import FixedSchedule
+from happycity_tournament.schedule.schedule import Field, FixedSchedule
 
 
 class GauntletSchedule(FixedSchedule):

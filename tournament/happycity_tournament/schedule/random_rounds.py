@@ -10,8 +10,7 @@ import random
 from collections.abc import Iterator
 
 from happycity.rules.shuffling import shuffled
-from happycity_tournament.schedule.field import Field
-from happycity_tournament.schedule.schedule import FixedSchedule
+from happycity_tournament.schedule.schedule import Field, FixedSchedule
 
 
 class RandomRoundsSchedule(FixedSchedule):

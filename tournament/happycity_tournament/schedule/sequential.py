@@ -8,8 +8,7 @@ from collections.abc import Iterator, Sequence
 from happycity_tournament.config import Seed, SprtTest
 from happycity_tournament.games import WIN, CountedGame, Fixture, half_points
 from happycity_tournament.ratings.sprt import MIN_BLOCKS, Sprt, SprtPoint, SprtState, Verdict
-from happycity_tournament.schedule.field import deal_games
-from happycity_tournament.schedule.schedule import Schedule
+from happycity_tournament.schedule.schedule import Schedule, deal_games
 
 _LEAST_STAGE = 16
 """Blocks of a stage after the first; with fewer the games of a stage would not keep the bots busy."""

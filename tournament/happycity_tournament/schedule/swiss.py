@@ -17,13 +17,10 @@ import numpy as np
 from happycity.rules.shuffling import shuffled
 from happycity_tournament.games import WIN, CountedGame, Fixture, half_points
 from happycity_tournament.ratings.columns import Ints
-from happycity_tournament.schedule.field import Field
-from happycity_tournament.schedule.schedule import Schedule
+from happycity_tournament.schedule.schedule import Field, Schedule
 
 BYE_SCORE = Fraction(1, 2)
 """What a round without a game counts: it says nothing of the bot, so it is neither won nor lost."""
-ERROR_FACTOR = 1.2
-"""How much larger errors are, about, while a tournament runs; its final ratings replay it."""
 
 _SCORE_STEPS = 1000  # a difference of scores is exact to 1/1000 of a round
 
@@ -34,7 +31,6 @@ class SwissSchedule(Schedule):
     """A schedule whose rounds are stages, each drawn from the results of those before it."""
 
     draws_from_results = True
-    error_factor = ERROR_FACTOR
 
     def __init__(self, field: Field, *, rounds: int) -> None:
         self._field = field

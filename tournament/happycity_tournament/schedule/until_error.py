@@ -12,9 +12,8 @@ from happycity_tournament.ratings.columns import GamesBuilder
 from happycity_tournament.ratings.disqualifications import Disqualifications
 from happycity_tournament.ratings.estimate import Estimate, estimate_of
 from happycity_tournament.ratings.final import rate
-from happycity_tournament.schedule.field import Field
 from happycity_tournament.schedule.random_rounds import RandomRoundsSchedule
-from happycity_tournament.schedule.schedule import Schedule
+from happycity_tournament.schedule.schedule import Field, Schedule
 
 FIRST_LOOK = 30
 """Rounds before the errors are looked at: with fewer they are known too badly to end by them."""

@@ -9,7 +9,7 @@ from itertools import chain, compress, groupby
 from typing import TYPE_CHECKING
 
 from happycity.errors import ConfigError, RecordError, suggestion
-from happycity_tournament.config import MEAN_ELO, TournamentConfig
+from happycity_tournament.config import MEAN_ELO
 from happycity_tournament.games import Result
 from happycity_tournament.ratings.results import Ratings
 from happycity_tournament.ratings.sprt import SprtState
@@ -33,8 +33,6 @@ class RatedGames:
     """Games left out because they were there already."""
     uncounted: Counter[Uncounted]
     """Games that don't count, by the reason."""
-    tournaments: Sequence[tuple[TournamentConfig, Sequence[str]]] = ()
-    """The tournaments of the sources, with the names by which their bots are rated."""
 
 
 def load_for_rating(sources: Sequence[Source], renamed: Mapping[str, str]) -> RatedGames:
@@ -53,11 +51,6 @@ def load_for_rating(sources: Sequence[Source], renamed: Mapping[str, str]) -> Ra
 
     stored = [source.tournaments() for source in sources]
     rules = [CountingRules(tournaments) for tournaments in stored]
-    configs = [
-        (config, tuple(renamed.get(bot, bot) for bot in config.bots))
-        for rule in rules
-        for config in rule.configs.values()
-    ]
     reader = _RatingReader(renamed)
     for source, tournaments, rule in zip(sources, stored, rules, strict=True):
         try:
@@ -74,7 +67,6 @@ def load_for_rating(sources: Sequence[Source], renamed: Mapping[str, str]) -> Ra
         count=reader.count,
         copies=reader.copies,
         uncounted=sum((rule.uncounted for rule in rules), Counter[Uncounted]()),
-        tournaments=configs,
     )
 
 
@@ -88,7 +80,6 @@ def counted_games(source: Source, rules: CountingRules) -> Iterator[RecordedGame
 
 def rate_games(
     estimate: Estimate,
-    tournaments: Sequence[tuple[TournamentConfig, Sequence[str]]],
     *,
     anchor: str | None = None,
     anchor_elo: float = MEAN_ELO,
@@ -97,24 +88,22 @@ def rate_games(
 ) -> Ratings:
     """Return the ratings of an estimate, with what should be known about the model; it may take seconds.
 
-    With each tournament come the names by which its bots are rated. If the games are those of a sequential
-    `test` that has an estimate of the difference, that is their difference. Notes name the evaluator by
-    which luck was taken off the scores, if it was, and the bots that were luckier than chance allows.
+    If the games are those of a sequential `test`, of its candidate and its base, that has an estimate of the
+    difference, that is their difference. Notes name the evaluator by which luck was taken off the scores, if
+    it was, and the bots that were luckier than chance allows.
     """
     # They import numpy, for which a server and the bots of a run would wait.
     from happycity_tournament.ratings.checks import check_lines, check_model  # noqa: PLC0415
     from happycity_tournament.ratings.final import rate, with_difference  # noqa: PLC0415
     from happycity_tournament.ratings.mean_luck import mean_luck  # noqa: PLC0415
-    from happycity_tournament.schedule.replays import swiss_error_factor  # noqa: PLC0415
 
-    factor = swiss_error_factor(tournaments, estimate)
-    ratings = rate(estimate, anchor=anchor, anchor_elo=anchor_elo, error_factor=factor)
+    ratings = rate(estimate, anchor=anchor, anchor_elo=anchor_elo)
     too_lucky = [luck.text for luck in mean_luck(estimate.games) if luck.is_too_lucky]
     notes = *ratings.notes, *check_lines(check_model(estimate)), *luck_notes(luck_evaluator), *too_lucky
     ratings = replace(ratings, notes=notes)
     if test is None or test.elo is None:
         return ratings
-    return with_difference(ratings, tournaments[0][1], (test.elo, test.elo_low, test.elo_high))
+    return with_difference(ratings, estimate.games.bots, (test.elo, test.elo_low, test.elo_high))
 
 
 def luck_notes(evaluator: str) -> list[str]:

@@ -138,17 +138,11 @@ class Standings:
     """
 
     def __init__(
-        self,
-        *,
-        bots: Sequence[str],
-        policy: FailurePolicy | None = None,
-        test: SprtSchedule | None = None,
-        error_factor: float = 1.0,
+        self, *, bots: Sequence[str], policy: FailurePolicy | None = None, test: SprtSchedule | None = None
     ) -> None:
         """Begin without games; without a policy no bot is disqualified.
 
-        `test` is the schedule of a sequential test, which others give the results; errors are
-        `error_factor` times those of a fixed schedule.
+        `test` is the schedule of a sequential test, which others give the results.
         """
         from happycity_tournament.standings.stats import GameTable  # noqa: PLC0415 - it imports numpy
 
@@ -159,7 +153,6 @@ class Standings:
         self._stats: Stats | None = None
         """Those that were asked for last."""
         self._forfeits = Forfeits(bots)
-        self._error_factor = error_factor
         self._expected: deque[Position] = deque()
         """The games that are to count next."""
         self._passed: Position = (0, 0, 0)
@@ -251,7 +244,7 @@ class Standings:
     def stats(self) -> Stats:
         """Return what the games that count so far show; its parts are computed when they are asked for."""
         if self._stats is None or len(self._stats) < len(self._columns):
-            self._stats = self._columns.stats(error_factor=self._error_factor)
+            self._stats = self._columns.stats()
         return self._stats
 
     def _settle(self, position: Position, result: Result | None) -> None:

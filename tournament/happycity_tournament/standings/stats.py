@@ -139,11 +139,8 @@ class GameTable:
                 columns.forfeited.extend([ending is not Ending.FINISHED for ending in endings])
         self._sizes.extend([len(game.bots) for game in games])
 
-    def stats(self, *, error_factor: float = 1.0) -> Stats:
-        """Return the stats of the games so far, which don't change any more.
-
-        Errors of ratings are `error_factor` times those of a fixed schedule.
-        """
+    def stats(self) -> Stats:
+        """Return the stats of the games so far, which don't change any more."""
         games = self._builder.build()
         return Stats(
             games,
@@ -152,7 +149,6 @@ class GameTable:
             {size: np.array(own.match_ids, np.int64) for size, own in self._columns.items()},
             {size: np.array(own.rounds, np.int64) for size, own in self._columns.items()},
             np.array(self._sizes),
-            error_factor,
         )
 
 
@@ -167,7 +163,6 @@ class Stats:
     _match_ids: Mapping[int, Ints]
     _rounds: Mapping[int, Ints]
     _sizes: Ints
-    _error_factor: float
 
     def __len__(self) -> int:
         """Return the number of games."""
@@ -219,10 +214,7 @@ class Stats:
         ]
         if not played:
             return None
-        return (
-            Extreme(*max(played, key=lambda game: (game[0], -game[1]))),
-            Extreme(*min(played)),
-        )
+        return (Extreme(*max(played, key=lambda game: (game[0], -game[1]))), Extreme(*min(played)))
 
     def losses(self, bot: str) -> list[Loss]:
         """Return the worst losses of a bot, the worst one first, of games that it didn't forfeit."""
@@ -318,7 +310,7 @@ class Stats:
     @cached_property
     def ratings(self) -> Ratings:
         """The bots' ratings by these games, from the mean of each pool."""
-        return rate(self.estimate, error_factor=self._error_factor)
+        return rate(self.estimate)
 
     @cached_property
     def _scores(self) -> Floats:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from sqlalchemy import (
     JSON,
     BigInteger,
@@ -18,6 +20,7 @@ from sqlalchemy import (
     UniqueConstraint,
     event,
 )
+from sqlalchemy.types import TypeEngine
 
 SCHEMA_VERSION = 6
 """Goes up with every change of a table; stores of other versions are refused."""
@@ -28,15 +31,18 @@ NEXT_MATCH_KEY = "next_match_id"
 LADDER_SECRET_KEY = "ladder_secret"  # noqa: S105 - not the secret itself
 """The key in the table `meta` of the number from which the seeds of the ladder's deals follow."""
 
+
+def _columns(kind: type[TypeEngine[Any]], *names: str) -> list[Column[Any]]:
+    """Return columns of one kind, none of which may be null."""
+    return [Column(name, kind, nullable=False) for name in names]
+
+
 _Id = BigInteger().with_variant(Integer, "sqlite")  # only INTEGER names a row directly in SQLite
 
 metadata = MetaData()
 
 meta = Table(
-    "meta",
-    metadata,
-    Column("key", String, primary_key=True),
-    Column("value", String, nullable=False),
+    "meta", metadata, Column("key", String, primary_key=True), Column("value", String, nullable=False)
 )
 
 tournaments = Table(
@@ -50,8 +56,7 @@ tournaments = Table(
     Column("games_total", BigInteger, nullable=False),
     Column("state", String, nullable=False),
     Column("created_at", Float, nullable=False),
-    Column("games_voided", Integer, nullable=False),
-    Column("games_unrated", Integer, nullable=False),
+    *_columns(Integer, "games_voided", "games_unrated"),
     Column("disqualified", String, nullable=False),  # a JSON list
     Column("remarks", String, nullable=False),  # a JSON list
     Index("tournaments_of_seed", "seed", "state"),
@@ -64,11 +69,7 @@ profiles = Table(
     metadata,
     Column("tournament_id", _Id, ForeignKey("tournaments.id"), primary_key=True),
     Column("bot", String, primary_key=True),
-    Column("author", String, nullable=False),
-    Column("version", String, nullable=False),
-    Column("language", String, nullable=False),
-    Column("description", String, nullable=False),
-    Column("software", String, nullable=False),
+    *_columns(String, "author", "version", "language", "description", "software"),
 )
 
 games = Table(
@@ -81,23 +82,13 @@ games = Table(
     Column("rotation", Integer),
     Column("deal_seed", String, nullable=False),  # up to 2^64 - 1: a column of integers ends at 2^63 - 1
     Column("players", Integer, nullable=False),
-    Column("mode", String, nullable=False),
-    Column("scoring", String, nullable=False),
+    *_columns(String, "mode", "scoring"),
     # Lists by seat.
-    Column("bots", JSON, nullable=False),
-    Column("bot_seeds", JSON, nullable=False),
-    Column("points", JSON, nullable=False),
-    Column("coins", JSON, nullable=False),
-    Column("inhabitants", JSON, nullable=False),
-    Column("hearts", JSON, nullable=False),
-    Column("ranks", JSON, nullable=False),
-    Column("places", JSON, nullable=False),
+    *_columns(JSON, "bots", "bot_seeds", "points", "coins", "inhabitants", "hearts", "ranks", "places"),
     Column("endings", JSON, nullable=False),
     Column("reasons", JSON, nullable=False),  # of forfeits; empty without any
     Column("decisions", Integer, nullable=False),
-    Column("created_at", Float, nullable=False),
-    Column("started_at", Float, nullable=False),
-    Column("finished_at", Float, nullable=False),
+    *_columns(Float, "created_at", "started_at", "finished_at"),
     UniqueConstraint("tournament_id", "round", "table", "rotation", name="games_once"),
     Index("games_of_tournament", "tournament_id", "id"),
     Index("games_of_deal", "deal_seed", "tournament_id"),
@@ -167,16 +158,10 @@ ladder_versions = Table(
     "ladder_versions",
     metadata,
     Column("id", _Id, primary_key=True),
-    Column("bot", String, nullable=False),
-    Column("version", String, nullable=False),
-    Column("owner", String, nullable=False),
+    *_columns(String, "bot", "version", "owner"),
     Column("house", Integer, nullable=False),  # 1 for a bot of the house, else 0
-    Column("author", String, nullable=False),
-    Column("language", String, nullable=False),
-    Column("description", String, nullable=False),
-    Column("software", String, nullable=False),
-    Column("first_at", Float, nullable=False),
-    Column("last_at", Float, nullable=False),
+    *_columns(String, "author", "language", "description", "software"),
+    *_columns(Float, "first_at", "last_at"),
     Index("ladder_versions_of_bot", "bot", "id"),
     Index("ladder_versions_of_owner", "owner"),
     sqlite_autoincrement=True,
@@ -187,16 +172,12 @@ ladder_challenges = Table(
     metadata,
     Column("id", _Id, primary_key=True),
     Column("request_id", String, unique=True),  # with the caller before it
-    Column("bot", String, nullable=False),
-    Column("board", String, nullable=False),
-    Column("kind", String, nullable=False),
-    Column("opponents", JSON, nullable=False),
-    Column("accepted", JSON, nullable=False),
+    *_columns(String, "bot", "board", "kind"),
+    *_columns(JSON, "opponents", "accepted"),
     Column("deals", Integer, nullable=False),
     Column("old_version_id", _Id, ForeignKey("ladder_versions.id")),
     Column("state", String, nullable=False),
-    Column("created_at", Float, nullable=False),
-    Column("expires_at", Float, nullable=False),
+    *_columns(Float, "created_at", "expires_at"),
     Index("ladder_challenges_in_state", "state", "id"),
     Index("ladder_challenges_of_bot", "bot", "id"),
     sqlite_autoincrement=True,
@@ -224,8 +205,7 @@ ladder_deals = Table(
     metadata,
     Column("id", _Id, primary_key=True),
     Column("season_id", _Id, ForeignKey("ladder_seasons.id"), nullable=False),
-    Column("board", String, nullable=False),
-    Column("kind", String, nullable=False),
+    *_columns(String, "board", "kind"),
     Column("versions", JSON, nullable=False),  # by seat of the first game
     Column("deal_seed", String, nullable=False),
     Column("challenge_id", _Id, ForeignKey("ladder_challenges.id")),
@@ -244,10 +224,7 @@ ladder_deals = Table(
 )
 _has_challenge = ladder_deals.c.challenge_id.is_not(None)  # few deals have one
 _of_challenge = Index(
-    "ladder_deals_of_challenge",
-    ladder_deals.c.challenge_id,
-    ladder_deals.c.id,
-    sqlite_where=_has_challenge,
+    "ladder_deals_of_challenge", ladder_deals.c.challenge_id, ladder_deals.c.id, sqlite_where=_has_challenge
 )
 
 

@@ -11,18 +11,7 @@ from itertools import chain, groupby, islice
 from operator import itemgetter
 from typing import Any, TypeVar
 
-from sqlalchemy import (
-    Connection,
-    Row,
-    Select,
-    and_,
-    delete,
-    func,
-    insert,
-    null,
-    select,
-    update,
-)
+from sqlalchemy import Connection, Row, Select, and_, delete, func, insert, null, select, update
 
 from happycity import ConfigError, Ending
 from happycity.wire.moments import LATEST
@@ -86,12 +75,7 @@ class Store(Database):
     """What a ladder does with its games in the transaction that stores them; set by the ladder."""
 
     def create_tournament(
-        self,
-        config: Mapping[str, Any],
-        *,
-        games_total: int,
-        created_at: float,
-        request_id: str | None = None,
+        self, config: Mapping[str, Any], *, games_total: int, created_at: float, request_id: str | None = None
     ) -> int:
         """Store a new tournament, which is waiting, and return its id; no other may have the `request_id`."""
         row: dict[str, Any] = {
@@ -123,12 +107,7 @@ class Store(Database):
     def set_profiles(self, tournament_id: int, said: Mapping[str, BotProfile]) -> None:
         """Note what bots of a tournament said of themselves, in place of what they said before."""
         rows = [
-            {
-                "tournament_id": tournament_id,
-                "bot": bot,
-                "software": profile.software,
-                **asdict(profile.info),
-            }
+            {"tournament_id": tournament_id, "bot": bot, "software": profile.software, **asdict(profile.info)}
             for bot, profile in said.items()
         ]
         own = profiles.c.tournament_id == tournament_id
@@ -281,7 +260,7 @@ class Store(Database):
         if bot is None:
             return self._with_profiles(self._all(query.limit(limit), tournament_of))
         query = query.where(mentions(tournaments.c.config, bot))
-        with closing(self._stream(query, tournament_of)) as mentioned:
+        with closing(self.stream(query, tournament_of)) as mentioned:
             found = list(islice((entry for entry in mentioned if bot in entry.bots), limit))
         return self._with_profiles(found)
 
@@ -339,7 +318,7 @@ class Store(Database):
             query = query.where(mentions(games.c.endings, ending.value))
         if bot is None and None not in (found := self._all(query.limit(limit), _game_or_none)):
             return [game for game in found if game is not None]
-        with closing(self._stream(query, _game_or_none)) as mentioned:
+        with closing(self.stream(query, _game_or_none)) as mentioned:
             readable = (game for game in mentioned if game is not None)
             return list(islice((game for game in readable if not bot or _plays(game, bot, ending)), limit))
 
@@ -365,7 +344,7 @@ class Store(Database):
 
     def bots(self) -> Iterator[str]:
         """Yield the names of the bots of all games, some more than once."""
-        return chain.from_iterable(self._stream(select(games.c.bots), lambda row: row.bots))
+        return chain.from_iterable(self.stream(select(games.c.bots), lambda row: row.bots))
 
     def result_parts(self, *, tournament_id: int | None = None) -> Generator[list[Result]]:
         """Yield what ratings take of games, some of one tournament at once, in the order of `all_games`.
@@ -425,13 +404,10 @@ class Store(Database):
         with self.reading() as connection:
             return [self._read(row, read) for row in connection.execute(query)]
 
-    def _stream(self, query: Select[*tuple[Any, ...]], read: Callable[[Row[Any]], _T]) -> Generator[_T]:
+    def stream(self, query: Select[*tuple[Any, ...]], read: Callable[[Row[Any]], _T]) -> Generator[_T]:
         """Yield any number of rows, of which few are in memory at once."""
         options = {"yield_per": _ROWS_AT_ONCE}
-        with (
-            self.reading() as connection,
-            connection.execute(query, execution_options=options) as rows,
-        ):
+        with self.reading() as connection, connection.execute(query, execution_options=options) as rows:
             for row in rows:
                 yield self._read(row, read)
 
