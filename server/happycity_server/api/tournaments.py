@@ -43,11 +43,10 @@ class TournamentService:
 
     async def CreateTournament(self, caller: Principal, request: pb.CreateTournamentRequest) -> pb.Tournament:
         """Set up a tournament and begin it once its bots are there."""
-        key = caller.request_key(request.request_id)
         with _fields_named(_paths(request.config), default="config"):
             check_bots(request.config.bots)  # first, as it is cheap
             config = tournament_config_of(request.config, default_seed=secrets.randbits(53))
-            tournament_id = await self._tournaments.create(config, request_key=key)
+            tournament_id = await self._tournaments.create(config)
         return await self._message(caller, tournament_id)
 
     async def GetTournament(self, caller: Principal, request: pb.GetTournamentRequest) -> pb.Tournament:
