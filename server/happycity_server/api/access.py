@@ -196,6 +196,6 @@ def _invitation_message(one: Invitation) -> pb.Invitation:
     return pb.Invitation(id=one.id, owner=one.owner, bots=one.bots, **_times(one))
 
 
-def _times(one: Token | Invitation) -> dict[str, Timestamp]:
+def _times(one: Token | Invitation) -> dict[str, Timestamp | None]:
     known = {"create_time": one.created} | ({"expire_time": one.expires} if one.expires else {})
     return {name: timestamp(moment.timestamp()) for name, moment in known.items()}
