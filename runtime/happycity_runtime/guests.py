@@ -38,12 +38,12 @@ class Link:
     """Where the server's pages are, such as https://arena.example; "" without them."""
 
     @classmethod
-    def to(cls, server: str, secret: str, *, ca: Path | None, page: str = "", setting: str) -> Self:
+    def to(cls, server: str, secret: str, *, ca: Path | None, setting: str) -> Self:
         """Return the link to the server that `setting` names, with the first of `ca` if TLS is used."""
         target = Target.parse(server, setting=setting)
         text = read_authorities(ca, "HAPPYCITY_CA").decode() if ca is not None and target.tls else ""
         first = _CERTIFICATE.search(text)
-        return cls(target, secret, first[0] if first else "", page)
+        return cls(target, secret, first[0] if first else "")
 
     def __str__(self) -> str:
         """Write the link; the certificate is its DER in base64 with the alphabet of URLs, without padding."""

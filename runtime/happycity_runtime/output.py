@@ -9,6 +9,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
+from happycity_runtime.rates import TokenBuckets
+
 FIRST_BYTES = 4 * 1024 * 1024
 """The beginning of a program's output that its file keeps."""
 LAST_BYTES = 4 * 1024 * 1024
@@ -44,20 +46,15 @@ class LogAllowance:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         """Allow all; `clock` returns seconds."""
-        self._clock = clock
-        self._left, self._since = float(LOGGED_BYTES), clock()
+        self._room = TokenBuckets(rate=LOGGED_PER_SECOND, burst=LOGGED_BYTES, clock=clock)
         self._left_out, self._last = 0, ""
 
     def passed(self, line: str) -> list[str]:
         """Return what is logged of a line: nothing, or the line, after one on what was left out before it."""
-        now = self._clock()
-        self._left = min(LOGGED_BYTES, self._left + (now - self._since) * LOGGED_PER_SECOND)
-        self._since = now
-        if len(line) > self._left:
+        if self._room.wait("", len(line)):
             self._left_out += len(line)
             self._last = line
             return []
-        self._left -= len(line)
         return [*self.rest(last=False), line]
 
     def rest(self, *, last: bool = True) -> list[str]:

@@ -2,20 +2,10 @@
 
 from __future__ import annotations
 
-from typing import overload
-
 from google.protobuf.timestamp_pb2 import Timestamp
 
 LATEST = 253402300799.0
 """The end of the year 9999 in Unix time: no message has room for a later moment."""
-
-
-@overload
-def timestamp(unix: float) -> Timestamp: ...
-
-
-@overload
-def timestamp(unix: None) -> None: ...
 
 
 def timestamp(unix: float | None) -> Timestamp | None:

@@ -12,7 +12,6 @@ from typing import TypeVar
 
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from happycity import ConfigError
 from happycity.access.v1beta1 import access_service_pb2 as pb
 from happycity.match import check_bot_name
 from happycity.wire.moments import timestamp
@@ -32,7 +31,7 @@ from happycity_server.access.token_file import (
     revoke_token,
 )
 from happycity_server.api.paging import DEFAULT_PAGE
-from happycity_server.errors import ApiError, Reason, invalid
+from happycity_server.errors import ApiError, Reason, invalid, within
 
 MIN_REQUEST_ID = 16
 """Characters of a request id from which secrets follow, so that it can't be guessed."""
@@ -64,10 +63,8 @@ class AccessService:
         if len(request.bots) > MAX_INVITED:
             raise invalid("bots", f"{len(request.bots)} are more than the {MAX_INVITED} of any invitation")
         for name in request.bots:
-            try:
+            with within("bots"):
                 check_bot_name(name)
-            except ConfigError as error:
-                raise invalid("bots", f"{error}") from None
             check_free_of_house(name, self.house)
         call = self._call(caller, request.request_id, request.invitation)
         tokens = self._file()
@@ -196,6 +193,6 @@ def _invitation_message(one: Invitation) -> pb.Invitation:
     return pb.Invitation(id=one.id, owner=one.owner, bots=one.bots, **_times(one))
 
 
-def _times(one: Token | Invitation) -> dict[str, Timestamp]:
+def _times(one: Token | Invitation) -> dict[str, Timestamp | None]:
     known = {"create_time": one.created} | ({"expire_time": one.expires} if one.expires else {})
     return {name: timestamp(moment.timestamp()) for name, moment in known.items()}

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import aclosing, contextmanager
+from collections.abc import AsyncIterator
+from contextlib import aclosing
 
-from happycity import ConfigError, TimeControl
-from happycity.errors import FieldError
+from happycity import TimeControl
+from happycity.errors import fields_named
 from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
 from happycity.wire.match import seconds_of
 from happycity_server.access.roles import READERS, WATCHERS, Principal
@@ -43,11 +43,11 @@ class TournamentService:
 
     async def CreateTournament(self, caller: Principal, request: pb.CreateTournamentRequest) -> pb.Tournament:
         """Set up a tournament and begin it once its bots are there."""
-        key = caller.request_key(request.request_id)
-        with _fields_named(_paths(request.config), default="config"):
+        paths = _paths(request.config)
+        with fields_named(lambda name: paths.get(name, f"config.{name}".removesuffix("."))):
             check_bots(request.config.bots)  # first, as it is cheap
             config = tournament_config_of(request.config, default_seed=secrets.randbits(53))
-            tournament_id = await self._tournaments.create(config, request_key=key)
+            tournament_id = await self._tournaments.create(config)
         return await self._message(caller, tournament_id)
 
     async def GetTournament(self, caller: Principal, request: pb.GetTournamentRequest) -> pb.Tournament:
@@ -87,7 +87,7 @@ class TournamentService:
         """Continue a tournament that was stopped or interrupted."""
         seconds = seconds_of(request.connect_time) if request.HasField("connect_time") else None
         if seconds is not None:
-            with _fields_named({}, default="connect_time"):
+            with fields_named(lambda _: "connect_time"):
                 TimeControl(connect_seconds=seconds)  # which refuses impossible times
         await self._tournaments.resume(request.tournament_id, connect_seconds=seconds)
         return await self._message(caller, request.tournament_id)
@@ -194,14 +194,3 @@ def _paths(config: pb.TournamentConfig) -> dict[str, str]:
         fields = getattr(config, part).DESCRIPTOR.fields_by_name
         paths |= {name: f"config.{part}.{name}" for name in fields}
     return {**paths, **{name: f"config.{name}" for name in config.DESCRIPTOR.fields_by_name}}
-
-
-@contextmanager
-def _fields_named(paths: Mapping[str, str], *, default: str) -> Iterator[None]:
-    """Let a ConfigError name the field of the request by its path; `default` if it names another one."""
-    try:
-        yield
-    except ConfigError as error:
-        if isinstance(error, FieldError) and error.path in paths:
-            raise FieldError(paths[error.path], error.problem) from None
-        raise FieldError(default, str(error)) from None

@@ -125,7 +125,8 @@ class Session:
         self._late_since: float | None = None  # while it has answered nothing
         self.round_trip_us: int | None = None
         """Microseconds of the last measured round trip; None before the first one."""
-        self._shown_waiting = -math.inf, Timestamp()  # since when, by the server's clock, as watchers got it
+        # Since when, by the server's clock, as watchers got it.
+        self._shown_waiting: tuple[float, Timestamp | None] = (-math.inf, None)
         self.grace_seconds = 0.0
         """The longest grace time of the matches that the bot was in."""
         self._limits = limits
