@@ -125,6 +125,58 @@ class Worlds:
     def sample_as_python(self, rng: random.Random) -> Position:
         """Draw the world that `Game.worlds` yields with the same generator."""
 
+class Network:
+    """The champion's network, `happycity_evaluation.network.Network`."""
+
+    def __new__(cls, weights: list[list[int]]) -> Network:
+        """Take weights and biases of three layers, in turn, as whole numbers of 1/4096.
+
+        The weights of a layer are those of its first input for all neurons, then those of the next one.
+        """
+
+    def strengths(self, rows: list[list[float]]) -> list[float]:
+        """Return the strength of each raw row; only differences between them mean anything."""
+
+class Champion:
+    """The reference bot champion at one seat: it remembers a turn from one decision to the next."""
+
+    def __new__(
+        cls,
+        network: Network,
+        *,
+        trials: int = 0,
+        seconds: float = 0.0,
+        near: float = 0.0,
+        most: int = 1,
+        confidence: float = 1.0,
+    ) -> Champion:
+        """Take what trials cost for one decision, a number or else a time, and what is tried.
+
+        These are the `most` best moves, at most `near` behind the best one; the first judgement of a move
+        counts as `confidence` trials.
+        """
+
+    def plan(self, position: Position) -> tuple[list[float], float]:
+        """Return the worth of each legal move by the network, and that of buying nothing or declining.
+
+        Nothing hidden is looked at.
+        """
+
+    def pick(self, worlds: Worlds, rng: random.Random, moves: list[tuple[int, float]]) -> int:
+        """Return the move that does best in trials, of moves with their worths.
+
+        The worlds are those that `Game.worlds` yields with the same generator. All seats play by the quick
+        policy up to the next turn of the seat, where the network values the position.
+        """
+
+def play(
+    config: _Config, seed: int, lineup: list[Champion | None], explored: float
+) -> tuple[bytes, _Outcome]:
+    """Play a deal with a champion or the planner (None) in each seat; explored is the share of random moves.
+
+    Return the rows of features of all seats before each turn, 32-bit floats, and how the game ended.
+    """
+
 class Games:
     """Games in step, for `happycity_envs.selfplay`: their rows are written into buffers of the caller.
 

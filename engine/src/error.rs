@@ -13,6 +13,9 @@ pub enum Error {
     Awaiting,
     /// No game can look like this: the part is the first one that is impossible.
     Impossible(&'static str),
+    /// Weights of another size than the layers of a network.
+    #[cfg(feature = "network")]
+    Weights,
     /// Bytes that are not a position, or not a view.
     Malformed(&'static str),
 }
@@ -24,6 +27,8 @@ impl fmt::Display for Error {
             Error::NotAwaited => formatter.write_str("the card is not awaited"),
             Error::Awaiting => formatter.write_str("a card is awaited; reveal it first"),
             Error::Impossible(part) => write!(formatter, "{}: no game can look like this", part),
+            #[cfg(feature = "network")]
+            Error::Weights => formatter.write_str("weights: no network has these sizes"),
             Error::Malformed(part) => write!(formatter, "{}: not the bytes of a position or view", part),
         }
     }

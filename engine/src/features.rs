@@ -3,17 +3,17 @@
 
 use crate::cards::{card, BUILDINGS, COLOURS, DWELLINGS, FIRST_DWELLING};
 use crate::cities::{Cities, City};
-use crate::config::{Mode, Scoring, CITY_SIZE, LAST_ROUND};
+use crate::config::{Config, Mode, Scoring, CITY_SIZE, LAST_ROUND, MAX_PLAYERS};
 use crate::effects::{Effect, Occasion};
 use crate::list::List;
-use crate::position::Position;
+use crate::position::{Position, MAX_SPECIALS};
 use crate::quick::{changes_points, round_half_even, Outlook, Value, STRETCH};
 use crate::tables::{TWO_PER_COLOUR, USUAL_CARDS};
 
 /// How many numbers a row has.
 pub const FEATURES: usize = 15 + GAINS + COLOURS + 1 + DWELLINGS + 2 * GOAL;
 const GAINS: usize = FARTHEST + 2;
-const GOAL: usize = 2 + COLOURS;
+pub(crate) const GOAL: usize = 2 + COLOURS;
 /// Specials that miss more cards than this are out of sight.
 const FARTHEST: usize = 3;
 /// How likely a special is to be won, by the cards that its condition still misses.
@@ -29,122 +29,360 @@ const PASSES: f64 = 0.15;
 const SPREAD: [f64; 5] = [0.75, 0.9, 1.0, 1.1, 1.25];
 
 /// What a special is worth, and the cities by which its effect changes the final points, if it does.
-type Worth = (Value, Option<Cities>);
+pub(crate) type Worth = (Value, Option<Cities>);
 
-impl Position {
-    /// The row of a seat before the turn of the seat to decide.
-    pub fn features(&self, seat: usize) -> [f64; FEATURES] {
-        let (cities, config, city) = (&self.cities, self.config(), self.cities.of(seat));
-        let (turns, free) = (self.turns_to_come(seat), free_of(city));
-        let moved = seat < self.seat as usize;
-        let income = cities.incomes()[seat];
-        let mut coins = f64::from(city.coins + if moved { income } else { 0 });
-        let own = (city.symbols().0.into(), city.symbols().1.into());
-        let mut sums = Value { income: income.into(), inhabitants: own.0, hearts: own.1, coins, positions: 0 };
-        let mut shift = 0.0;
-        if city.effect != Effect::None {
-            let (value, rule) = owned(cities, seat, turns, free, &self.specials);
-            sums = Value { income: city.printed_income.into(), ..sums }.plus(&Value { coins: 0.0, ..value });
-            let worth = Outlook::new(config.scoring, free, turns).of(&sums);
-            shift = rule.map_or(0.0, |table| final_points(&table, seat, worth) - worth);
-            coins += value.coins - price_of_buying(city);
-        }
-        let promised = if city.special_at.is_some() || free == 0 {
-            Promised::default()
-        } else {
-            self.promised(seat, &sums, turns, free)
-        };
-        let rivals = || config.opponents(seat).map(|rival| free_of(cities.of(rival)));
-        let (expert, sum) = (config.mode == Mode::Expert, config.scoring == Scoring::Sum);
-        let table =
-            [config.players() as f64, one_if(expert), one_if(sum), self.round.into(), seat as f64, one_if(moved)];
-        let has_special = one_if(city.special_at.is_some());
-        let own = [coins, sums.income, sums.inhabitants, sums.hearts, free.into(), has_special, turns];
-        let fastest = rivals().min().unwrap_or(0).into();
-        let mean = f64::from(rivals().sum::<i32>()) / (config.players() - 1) as f64;
-        let colours = city.colours.counts().map(f64::from);
-        let dwellings: [f64; DWELLINGS] = core::array::from_fn(|dwelling| {
-            one_if(self.dwellings[dwelling] > 0 && !city.owns(FIRST_DWELLING + dwelling as u8))
-        });
-        let [first, second] = &promised.goals;
-        let parts: [&[f64]; 9] =
-            [&table, &own, &[fastest, mean], &promised.gains, &colours, &[shift], &dwellings, first, second];
-        let mut row = [0.0; FEATURES];
-        row.iter_mut().zip(parts.iter().flat_map(|part| part.iter())).for_each(|(place, number)| *place = *number);
-        row
+/// One seat's position as numbers.
+pub type Row = [f64; FEATURES];
+
+pub(crate) const PURSE: usize = 6;
+pub(crate) const INCOME: usize = 7;
+pub(crate) const INHABITANTS: usize = 8;
+pub(crate) const HEARTS: usize = 9;
+pub(crate) const FREE: usize = 10;
+pub(crate) const SPECIAL: usize = 11;
+pub(crate) const FIRST_GAIN: usize = 15;
+pub(crate) const FIRST_COLOUR: usize = FIRST_GAIN + GAINS;
+pub(crate) const SHIFT: usize = FIRST_COLOUR + COLOURS;
+pub(crate) const FIRST_STACK: usize = SHIFT + 1;
+pub(crate) const GOALS: usize = FIRST_STACK + DWELLINGS;
+
+/// Between two turns: whose turn of the round is over, and how many cards each city holds.
+#[derive(Clone, Copy)]
+pub(crate) struct Frame {
+    config: Config,
+    round: i32,
+    moved: [bool; MAX_PLAYERS],
+    sizes: [i32; MAX_PLAYERS],
+}
+
+impl Frame {
+    /// The frame before the turn of the seat to decide.
+    pub fn before_turn(position: &Position) -> Frame {
+        let mut sizes = [0; MAX_PLAYERS];
+        sizes.iter_mut().zip(position.cities.all()).for_each(|(size, city)| *size = city.cards.len() as i32);
+        let moved = core::array::from_fn(|seat| seat < position.seat as usize);
+        Frame { config: position.config(), round: position.round.into(), moved, sizes }
+    }
+
+    /// The frame after the turn of a seat that adds this number of cards to its city.
+    pub fn after_turn(mut self, seat: usize, bought: i32) -> Frame {
+        self.moved[seat] = true;
+        self.sizes[seat] = (self.sizes[seat] + bought).min(CITY_SIZE as i32);
+        self
+    }
+
+    /// The frame when the next round begins.
+    pub fn next_round(self) -> Frame {
+        Frame { round: self.round + 1, moved: [false; MAX_PLAYERS], ..self }
     }
 
     /// How many turns a seat will still have, unless it ends the game.
-    fn turns_to_come(&self, seat: usize) -> f64 {
-        let to_play = |seat| i32::from(seat >= self.seat as usize);
-        let fill = self
-            .config()
-            .opponents(seat)
-            .map(|rival| rounds_to_fill(self.cities.of(rival).cards.len() as i32, self.round, to_play(rival)));
-        fill.fold(f64::from(LAST_ROUND - self.round), f64::min) + f64::from(to_play(seat))
+    pub fn turns(&self, seat: usize) -> f64 {
+        let to_play = |seat: usize| i32::from(!self.moved[seat]);
+        let rivals = self.config.opponents(seat);
+        let fill = rivals.map(|rival| rounds_to_fill(self.sizes[rival], self.round, to_play(rival)));
+        fill.fold(f64::from(i32::from(LAST_ROUND) - self.round), f64::min) + f64::from(to_play(seat))
+    }
+}
+
+impl Position {
+    /// The row of a seat before the turn of the seat to decide.
+    pub fn features(&self, seat: usize) -> Row {
+        let frame = Frame::before_turn(self);
+        let [row] = self.waiting_rows(seat, [frame]);
+        row
     }
 
-    /// What the specials on the table promise to a seat that has these sums and none of them.
-    fn promised(&self, seat: usize, sums: &Value, turns: f64, free: i32) -> Promised {
-        let (cities, scoring, mut promised) = (&self.cities, self.config().scoring, Promised::default());
-        let now = Outlook::new(scoring, free, turns).of(sums);
+    /// The rows of a seat that waits for its next turn, in each of the frames of one round.
+    pub(crate) fn waiting_rows<const N: usize>(&self, seat: usize, frames: [Frame; N]) -> [Row; N] {
+        let moved = frames[0].moved[seat];
+        let coins = self.cities.of(seat).coins + if moved { self.cities.income(seat) } else { 0 };
+        let held = Held::of(self, seat, coins.into(), &frames[0]);
+        let usual = held.promises(coins.into(), frames[0].turns(seat)).reach(0, false);
+        frames.map(|frame| held.row(&frame, f64::from(coins) + held.extra, &usual))
+    }
+
+    /// Calls `each` with the row of a seat after each purchase that it can pay for with these coins in the turn after
+    /// the frame, and the card's number: first with that of taking a coin, number 0. All cards may be drawn.
+    pub(crate) fn purchases(&self, seat: usize, coins: i32, frame: &Frame, mut each: impl FnMut(u8, &Row)) {
+        let (city, scoring) = (self.cities.of(seat), self.config().scoring);
+        let idle = frame.after_turn(seat, 0);
+        let (held, turns) = (Held::of(self, seat, coins.into(), &idle), idle.turns(seat));
+        let with_income = f64::from(coins + self.cities.income(seat)) + held.extra;
+        let mut promised = held.promises(coins.into(), turns);
+        each(0, &held.row(&idle, with_income + held.if_passing, &promised.reach(0, false)));
+        let free = free_of(city);
+        if free == 0 {
+            return;
+        }
+        if free == 1 {
+            promised = Promises::default();
+        }
+        let reached: [Reach; COLOURS + 1] = core::array::from_fn(|colour| promised.reach(colour, true));
+        let base = held.row(&frame.after_turn(seat, 1), with_income, &Reach::default());
+        for number in 1..FIRST_DWELLING + DWELLINGS as u8 {
+            let (bought, price) = (card(number), city.price(card(number)));
+            if price > coins || city.owns(number) {
+                continue;
+            }
+            let [income, inhabitants, hearts] = held.additions(number);
+            let colour = bought.colour.map_or(0, |colour| colour as usize);
+            let mut row = base;
+            row[PURSE] += income - f64::from(price);
+            row[INCOME] += income;
+            row[INHABITANTS] += inhabitants;
+            row[HEARTS] += hearts;
+            if colour > 0 {
+                row[FIRST_COLOUR + colour - 1] += 1.0;
+            }
+            row[FIRST_GAIN..FIRST_COLOUR].copy_from_slice(&reached[colour].gains);
+            row[GOALS..].copy_from_slice(&reached[colour].goals);
+            if number >= FIRST_DWELLING {
+                row[FIRST_STACK + (number - FIRST_DWELLING) as usize] = 0.0;
+            }
+            if let Some(taken) = reached[colour].taken {
+                add_special(&mut row, &promised.each[taken].worth, turns, scoring);
+            }
+            each(number, &row);
+        }
+    }
+
+    /// Calls `each` with the row of the seat to decide after declining, and after taking each special that it may.
+    pub(crate) fn takings(&self, mut each: impl FnMut(&Row)) {
+        let seat = self.seat as usize;
+        let after = Frame::before_turn(self).after_turn(seat, 0);
+        let (coins, turns) = (f64::from(self.cities.of(seat).coins), after.turns(seat));
+        let held = Held::of(self, seat, coins, &after);
+        let purse = coins + f64::from(self.cities.income(seat));
+        each(&held.row(&after, purse, &held.promises(coins, turns).reach(0, false)));
+        let base = held.row(&after, purse, &Reach::default());
+        for chosen in self.legal_moves().skip(1) {
+            let mut row = base;
+            let worth = taken_now(self, chosen.card(), turns, free_of(self.cities.of(seat)));
+            add_special(&mut row, &worth, turns, self.config().scoring);
+            each(&row);
+        }
+    }
+}
+
+/// Changes the row of a seat to that with a special.
+fn add_special(row: &mut Row, (value, rule): &Worth, turns: f64, scoring: Scoring) {
+    row[PURSE] += value.coins + value.income;
+    row[INCOME] += value.income;
+    row[INHABITANTS] += value.inhabitants;
+    row[HEARTS] += value.hearts;
+    row[FREE] = (row[FREE] - f64::from(value.positions)).max(0.0);
+    row[SPECIAL] = 1.0;
+    row[FIRST_GAIN..FIRST_COLOUR].fill(0.0);
+    row[GOALS..].fill(0.0);
+    if let Some(table) = rule {
+        let outlook = Outlook::new(scoring, row[FREE] as i32, turns);
+        let sums = Value {
+            income: row[INCOME],
+            inhabitants: row[INHABITANTS],
+            hearts: row[HEARTS],
+            coins: row[PURSE],
+            positions: 0,
+        };
+        let worth = outlook.of(&sums);
+        row[SHIFT] = final_points(table, row[4] as usize, worth) - worth;
+    }
+}
+
+/// What a seat has: its city with what its effect adds, and coins that the effect is worth.
+struct Held<'a> {
+    position: &'a Position,
+    seat: usize,
+    /// Without coins.
+    sums: Value,
+    extra: f64,
+    /// What a city has on top of that if it buys nothing.
+    if_passing: f64,
+    /// Points that a rule about final points adds.
+    shift: f64,
+    /// What the effect adds now, if other cards may change it.
+    grows: Option<[i32; 3]>,
+}
+
+impl Held<'_> {
+    fn of<'a>(position: &'a Position, seat: usize, coins: f64, frame: &Frame) -> Held<'a> {
+        let (cities, config, city) = (&position.cities, position.config(), position.cities.of(seat));
+        let (inhabitants, hearts) = (city.symbols().0.into(), city.symbols().1.into());
+        let income = cities.income(seat).into();
+        let sums = Value { income, inhabitants, hearts, coins: 0.0, positions: 0 };
+        let mut held = Held { position, seat, sums, extra: 0.0, if_passing: 1.0, shift: 0.0, grows: None };
+        if city.effect != Effect::None {
+            let (turns, free) = (frame.turns(seat), free_of(city));
+            let (value, rule) = owned(cities, seat, turns, free, &position.specials);
+            let lost_discount = price_of_buying(city);
+            held.sums = Value { income: city.printed_income.into(), ..sums }.plus(&Value { coins: 0.0, ..value });
+            held.extra = value.coins - lost_discount;
+            held.if_passing = f64::from(city.effect.coin_gain()) + lost_discount;
+            let worth = Outlook::new(config.scoring, free, turns).of(&Value { coins, ..held.sums });
+            held.shift = rule.map_or(0.0, |table| final_points(&table, seat, worth) - worth);
+            let looks = city.special().map_or(false, |special| card(special).looks_at_cities);
+            held.grows = looks.then(|| effect_values(cities, seat));
+        }
+        held
+    }
+
+    /// Income, inhabitants and hearts that a card adds.
+    fn additions(&self, number: u8) -> [f64; 3] {
+        let added = card(number);
+        let mut more = [added.income, added.inhabitants, added.hearts];
+        if let Some(before) = self.grows {
+            let after = effect_values(&self.position.cities.with_cards(self.seat, &[number]), self.seat);
+            (0..3).for_each(|place| more[place] += after[place] - before[place]);
+        }
+        more.map(f64::from)
+    }
+
+    /// What the specials on the table promise to the seat; nothing if it can't take any.
+    fn promises(&self, coins: f64, turns: f64) -> Promises {
+        let (position, seat, mut promised) = (self.position, self.seat, Promises::default());
+        let (cities, city, scoring) = (&position.cities, position.cities.of(seat), position.config().scoring);
+        let free = free_of(city);
+        if city.special_at.is_some() || free == 0 {
+            return promised;
+        }
+        let sums = Value { coins, ..self.sums };
+        let now = Outlook::new(scoring, free, turns).of(&sums);
         let later = Outlook::new(scoring, free - 1, turns);
-        let rivals = || self.config().opponents(seat).map(|rival| cities.of(rival));
-        for &special in self.specials.iter() {
-            let lacks = lacks(special, cities.of(seat));
+        let rivals = || position.config().opponents(seat).map(|rival| cities.of(rival));
+        for &special in position.specials.iter() {
+            let lacks = lacks(special, city);
             let missing = total(&lacks);
             if missing > FARTHEST + 1 {
                 continue;
             }
-            let (value, rule) = taken(cities, seat, special, turns, free - 1, &self.specials);
-            let worth = later.of(&sums.plus(&value));
-            let gain = rule.map_or(worth, |table| final_points(&table, seat, worth)) - now;
-            if gain > 0.0 && missing <= FARTHEST {
+            let taken = taken(cities, seat, special, turns, free - 1, &position.specials);
+            let worth = later.of(&sums.plus(&taken.0));
+            let gain = taken.1.map_or(worth, |table| final_points(&table, seat, worth)) - now;
+            if gain > 0.0 {
                 let able = rivals().filter(|city| free_of(city) > 0 && city.special_at.is_none());
                 let nearest = able.map(|city| total(&self::lacks(special, city))).min();
                 let rival = nearest.unwrap_or(FARTHEST + 1).min(FARTHEST + 1);
-                promised.add(gain, missing, rival, &lacks);
+                promised.each[promised.count] = Promise { missing, lacks, gain, rival, worth: taken };
+                promised.count += 1;
             }
         }
         promised
     }
+
+    fn row(&self, frame: &Frame, purse: f64, reach: &Reach) -> Row {
+        let Held { position, seat, sums, .. } = *self;
+        let (config, city) = (position.config(), position.cities.of(seat));
+        let free = |seat: usize| CITY_SIZE as i32 - frame.sizes[seat];
+        let rivals = || config.opponents(seat).map(free);
+        let (expert, sum) = (config.mode == Mode::Expert, config.scoring == Scoring::Sum);
+        let moved = one_if(frame.moved[seat]);
+        let table = [config.players() as f64, one_if(expert), one_if(sum), frame.round.into(), seat as f64, moved];
+        let has_special = one_if(city.special_at.is_some());
+        let own =
+            [purse, sums.income, sums.inhabitants, sums.hearts, free(seat).into(), has_special, frame.turns(seat)];
+        let fastest = rivals().min().unwrap_or(0).into();
+        let mean = f64::from(rivals().sum::<i32>()) / (config.players() - 1) as f64;
+        let colours = city.colours.counts().map(f64::from);
+        let dwellings: [f64; DWELLINGS] = core::array::from_fn(|dwelling| {
+            one_if(position.dwellings[dwelling] > 0 && !city.owns(FIRST_DWELLING + dwelling as u8))
+        });
+        let parts: [&[f64]; 8] =
+            [&table, &own, &[fastest, mean], &reach.gains, &colours, &[self.shift], &dwellings, &reach.goals];
+        let mut row = [0.0; FEATURES];
+        row.iter_mut().zip(parts.iter().flat_map(|part| part.iter())).for_each(|(place, number)| *place = *number);
+        row
+    }
 }
 
-/// What specials promise to a city: see `happycity_evaluation.features.Reach`.
+/// What a special promises to a city.
+#[derive(Clone, Copy)]
+struct Promise {
+    /// Cards that its condition still misses, and of which colours.
+    missing: usize,
+    lacks: [u8; COLOURS],
+    /// Points at the end that it adds.
+    gain: f64,
+    /// Cards that the nearest rival misses.
+    rival: usize,
+    worth: Worth,
+}
+
+/// What the specials on the table promise to a city.
+struct Promises {
+    each: [Promise; MAX_SPECIALS],
+    count: usize,
+}
+
+impl Default for Promises {
+    fn default() -> Promises {
+        let worth = (Value::printed(0), None);
+        let none = Promise { missing: 0, lacks: [0; COLOURS], gain: 0.0, rival: 0, worth };
+        Promises { each: [none; MAX_SPECIALS], count: 0 }
+    }
+}
+
+/// What specials promise to a city after its next card: see `happycity_evaluation.features.Reach`.
 #[derive(Default)]
-struct Promised {
+struct Reach {
+    /// The place of the best promise whose condition is met with the card.
+    taken: Option<usize>,
     gains: [f64; GAINS],
-    /// The two best specials in sight, and what is expected of them.
-    goals: [[f64; GOAL]; 2],
-    worths: [f64; 2],
+    /// The two best specials in sight.
+    goals: [f64; 2 * GOAL],
 }
 
-impl Promised {
-    fn add(&mut self, gain: f64, missing: usize, rival: usize, lacks: &[u8; COLOURS]) {
-        let (place, worth) = (missing.max(1) - 1, gain * REACH[missing]);
-        self.gains[place] = self.gains[place].max(gain);
-        if place < 2 {
-            self.gains[FARTHEST + place] += 1.0;
+impl Promises {
+    /// What is promised after a card of a colour (0 for none). With `take`, a special whose condition is met is taken;
+    /// else it counts as missing one card.
+    fn reach(&self, colour: usize, take: bool) -> Reach {
+        let mut reach = Reach::default();
+        let (mut most, mut first, mut second) = (0.0, 0.0, 0.0);
+        for (place, promise) in self.each[..self.count].iter().enumerate() {
+            let fits = colour > 0 && promise.lacks[colour - 1] > 0;
+            let missing = promise.missing - usize::from(fits);
+            if missing == 0 && take {
+                if promise.gain > most {
+                    reach.taken = Some(place);
+                    most = promise.gain;
+                }
+                continue;
+            }
+            if missing > FARTHEST {
+                continue;
+            }
+            let (near, worth) = (missing.max(1) - 1, promise.gain * REACH[missing]);
+            reach.gains[near] = reach.gains[near].max(promise.gain);
+            if near < 2 {
+                reach.gains[FARTHEST + near] += 1.0;
+            }
+            if worth <= second {
+                continue;
+            }
+            let mut goal_at = GOAL;
+            second = worth;
+            if worth > first {
+                reach.goals.copy_within(..GOAL, GOAL);
+                second = core::mem::replace(&mut first, worth);
+                goal_at = 0;
+            }
+            let goal = &mut reach.goals[goal_at..goal_at + GOAL];
+            goal[..2].copy_from_slice(&[promise.gain, promise.rival as f64]);
+            goal[2..].copy_from_slice(&promise.lacks.map(f64::from));
+            if fits {
+                goal[colour + 1] -= 1.0;
+            }
         }
-        if worth > self.worths[1] {
-            let rank = usize::from(worth <= self.worths[0]);
-            self.goals[1] = self.goals[0];
-            self.worths[1] = self.worths[0];
-            let goal = &mut self.goals[rank];
-            goal[..2].copy_from_slice(&[gain, rival as f64]);
-            goal[2..].copy_from_slice(&lacks.map(f64::from));
-            self.worths[rank] = worth;
-        }
+        reach
     }
 }
 
 /// The rounds after a round until a city of this size is full, from its pace so far. `to_play` is how many turns of that
 /// round its owner still has.
-pub(crate) fn rounds_to_fill(size: i32, round: u8, to_play: i32) -> f64 {
+pub(crate) fn rounds_to_fill(size: i32, round: i32, to_play: i32) -> f64 {
     if size >= CITY_SIZE as i32 {
         return 0.0;
     }
-    let pace = f64::from(size - 1 + PACE_PRIOR) / f64::from(i32::from(round) - to_play + PACE_PRIOR);
+    let pace = f64::from(size - 1 + PACE_PRIOR) / f64::from(round - to_play + PACE_PRIOR);
     f64::from(CITY_SIZE as i32 - size - to_play) * PACE / pace + SLACK
 }
 
@@ -178,6 +416,23 @@ pub(crate) fn taken(cities: &Cities, seat: usize, special: u8, turns: f64, free:
     let at_once = margin((0..cities.config.players()).zip(effect.taken(&having, seat)), cities, seat);
     let value = printed.plus(&extra);
     (Value { coins: extra.coins + at_once, ..value }, rule)
+}
+
+/// What the seat to decide gains by taking a special, which may discard the last card of its city.
+pub(crate) fn taken_now(position: &Position, special: u8, turns: f64, free: i32) -> Worth {
+    let (seat, mut cities, mut lost) = (position.seat as usize, position.cities, None);
+    if card(special).effect.replaces_last() {
+        lost = cities.remove_last(seat);
+    }
+    let (mut value, rule) = taken(&cities, seat, special, turns, free, &position.specials);
+    if let Some(lost) = lost {
+        let lost = Value::printed(lost);
+        value.income -= lost.income;
+        value.inhabitants -= lost.inhabitants;
+        value.hearts -= lost.hearts;
+        value.positions = 0;
+    }
+    (value, rule)
 }
 
 /// What the effect of a city's special adds to the printed values from now on.
@@ -234,7 +489,11 @@ pub(crate) fn effect_values(table: &Cities, seat: usize) -> [i32; 3] {
 fn grown(table: &Cities, seat: usize, turns: i32) -> Cities {
     let room = |seat: usize| turns.min(free_of(table.of(seat))).max(0) as usize;
     let preferred = preferred_cards(table, seat);
-    let mut grown = table.with_cards(seat, &preferred[..room(seat).min(preferred.len())]);
+    // In Python, a number of cards below 0 leaves the last ones out: after round 30, where the champion looks for what is
+    // left to the next player.
+    let kept = if turns < 0 { preferred.len() as i32 + turns } else { turns };
+    let kept = kept.min(free_of(table.of(seat))).max(0) as usize;
+    let mut grown = table.with_cards(seat, &preferred[..kept.min(preferred.len())]);
     for rival in table.config.opponents(seat) {
         grown = grown.with_cards(rival, &USUAL_CARDS[..room(rival).min(USUAL_CARDS.len())]);
     }

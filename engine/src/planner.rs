@@ -8,7 +8,8 @@ use crate::cards::{card, BUILDINGS, COLOURS, DWELLINGS, FIRST_DWELLING};
 use crate::config::{CENTRE_SIZE, LAST_ROUND, MAX_PLAYERS};
 use crate::effects::Effect;
 use crate::features::{
-    effect_values, final_points, free_of, lacks, owned, price_of_buying, rounds_to_fill, rule_of, taken, total, REACH,
+    effect_values, final_points, free_of, lacks, owned, price_of_buying, rounds_to_fill, rule_of, taken, taken_now,
+    total, REACH,
 };
 use crate::moves::{Move, MoveKind};
 use crate::position::{Phase, Position, DECKS, MAX_MOVES};
@@ -58,17 +59,23 @@ impl Plan {
 }
 
 impl Planner {
-    /// Returns the planner's move; none if there is none to choose.
-    pub fn choose(&mut self, position: &Position) -> Option<Move> {
-        position.legal_move(self.plan(position).best())
+    /// Returns the move that is best by a judge; none if there is none to choose.
+    pub fn choose(&mut self, position: &Position, judge: &impl Judge) -> Option<Move> {
+        position.legal_move(self.plan(position, judge).best())
     }
 
-    /// Returns the worth of each legal move. Nothing hidden in the position is looked at.
-    pub fn plan(&mut self, position: &Position) -> Plan {
+    /// Returns the worth of each legal move by a judge. Nothing hidden in the position is looked at.
+    pub fn plan(&mut self, position: &Position, judge: &impl Judge) -> Plan {
         let mut points = 0.0;
         let mut plan = Plan { worths: [0.0; MAX_MOVES], count: position.move_count(), points };
         let before_purchase = matches!(position.phase, Phase::Discard | Phase::Draw | Phase::Buy);
-        let situation = if before_purchase { Some(self.situation(position)) } else { None };
+        let situation = if before_purchase { Some(self.situation(position, judge)) } else { None };
+        if position.phase == Phase::Special {
+            let mut worths = plan.worths.iter_mut();
+            judge.specials(position, |worth| worths.by_ref().take(1).for_each(|place| *place = worth));
+            plan.points = plan.worths[0];
+            return plan;
+        }
         for (worth, chosen) in plan.worths.iter_mut().zip(position.legal_moves()) {
             *worth = match (situation, chosen.kind()) {
                 (Some(situation), MoveKind::Keep) => situation.worth_of_discarding(position, 0),
@@ -77,11 +84,6 @@ impl Planner {
                 (Some(situation), _) => {
                     points = situation.own.points;
                     situation.worth_of_buying(&position.centre, chosen.card())
-                }
-                (None, MoveKind::Take(special)) => worth_of_taking(position, special),
-                (None, MoveKind::Decline) => {
-                    points = worth_of_declining(position);
-                    points
                 }
                 (None, MoveKind::Market(market)) => worth_of_market(position, market),
                 (None, _) => worth_of_copy(position, chosen),
@@ -92,17 +94,47 @@ impl Planner {
     }
 
     /// Returns the situation of the turn, which is the same at all decisions up to the purchase.
-    fn situation(&mut self, position: &Position) -> &Situation {
+    fn situation(&mut self, position: &Position, judge: &impl Judge) -> &Situation {
         let turn = (position.round, position.seat);
         let kept = self.appraised.take().filter(|&(round, seat, _)| (round, seat) == turn);
-        let appraised = kept.unwrap_or_else(|| (turn.0, turn.1, Situation::of(position)));
+        let appraised = kept.unwrap_or_else(|| (turn.0, turn.1, judge.situation(position)));
         &self.appraised.insert(appraised).2
+    }
+}
+
+/// Says what purchases and specials are worth; the rest of a plan follows from it.
+pub trait Judge {
+    /// Appraises the turn of the seat to decide.
+    fn situation(&self, position: &Position) -> Situation;
+
+    /// Calls `each` with the worth of declining, and of each special that the seat to decide may take.
+    fn specials(&self, position: &Position, each: impl FnMut(f64));
+}
+
+/// The planner's judge: the points that a city may have at the end.
+#[derive(Clone, Copy, Debug)]
+pub struct Points;
+
+impl Judge for Points {
+    fn situation(&self, position: &Position) -> Situation {
+        let (cities, seat, players) = (&position.cities, position.seat as usize, position.config().players());
+        let follower = (seat + 1) % players;
+        // Seat 0 has its next turn in the next round.
+        let income = if follower == 0 { cities.income(follower) } else { 0 };
+        let own = Appraisal::of(position, seat, cities.of(seat).coins);
+        let next = Appraisal::of(position, follower, cities.of(follower).coins + income);
+        Situation::new(position, own, next, DENIAL[players])
+    }
+
+    fn specials(&self, position: &Position, mut each: impl FnMut(f64)) {
+        each(worth_of_declining(position));
+        position.legal_moves().skip(1).for_each(|chosen| each(worth_of_taking(position, chosen.card())));
     }
 }
 
 /// The appraisals of one turn, which hold until the purchase.
 #[derive(Clone, Debug)]
-struct Situation {
+pub struct Situation {
     own: Appraisal,
     next: Appraisal,
     denial: f64,
@@ -111,15 +143,10 @@ struct Situation {
 }
 
 impl Situation {
-    fn of(position: &Position) -> Situation {
-        let (cities, seat, players) = (&position.cities, position.seat as usize, position.config().players());
-        let follower = (seat + 1) % players;
-        // Seat 0 has its next turn in the next round.
-        let income = if follower == 0 { cities.income(follower) } else { 0 };
-        let own = Appraisal::of(position, seat, cities.of(seat).coins);
-        let next = Appraisal::of(position, follower, cities.of(follower).coins + income);
+    /// The situation by appraisals of the own and the next player's turn, a gain of which costs the share `denial`.
+    pub(crate) fn new(position: &Position, own: Appraisal, next: Appraisal, denial: f64) -> Situation {
         let (own_dwelling, next_dwelling) = (own.best_dwelling(position), next.best_dwelling(position));
-        Situation { own, next, denial: DENIAL[players], own_dwelling, next_dwelling }
+        Situation { own, next, denial, own_dwelling, next_dwelling }
     }
 
     /// Keeping everything, or a discard, with the draws that follow.
@@ -162,14 +189,25 @@ impl Situation {
 
 /// What every card that may be on sale is worth to one city in one turn.
 #[derive(Clone, Debug)]
-struct Appraisal {
+pub(crate) struct Appraisal {
     /// Expected points if the turn goes by with taking a coin.
     points: f64,
     /// Expected points on top of that, by the card bought instead; 0 is the coin.
-    gains: [f64; BUILDINGS as usize + DWELLINGS + 1],
+    gains: [f64; Appraisal::CARDS],
 }
 
 impl Appraisal {
+    /// How many cards may be on sale, and the coin.
+    pub const CARDS: usize = BUILDINGS as usize + DWELLINGS + 1;
+
+    /// The appraisal with these points, and the gain of each purchase by the strength of the city after it.
+    #[cfg(feature = "network")]
+    pub fn by(points: f64, strengths: [Option<f64>; Appraisal::CARDS], gain: impl Fn(f64) -> f64) -> Appraisal {
+        let mut gains = strengths.map(|strength| strength.map_or(UNAFFORDABLE, &gain));
+        gains[0] = 0.0;
+        Appraisal { points, gains }
+    }
+
     fn of(position: &Position, seat: usize, coins: i32) -> Appraisal {
         let (cities, city) = (&position.cities, position.cities.of(seat));
         let mut prospects = Prospects::of(position, seat, coins);
@@ -195,7 +233,7 @@ impl Appraisal {
         };
         let idle = prospects.outlook(free).of(&Value { coins: wealth + if_passing, ..sums });
         let points = final_of(idle, &[]) + potentials[0];
-        let mut gains = [UNAFFORDABLE; BUILDINGS as usize + DWELLINGS + 1];
+        let mut gains = [UNAFFORDABLE; Appraisal::CARDS];
         gains[0] = 0.0;
         if free == 0 {
             return Appraisal { points, gains };
@@ -282,7 +320,7 @@ impl Prospects<'_> {
         let sums = Value { income, inhabitants, hearts, coins: coins.into(), positions: 0 };
         let rounds = position.config().opponents(seat).map(|rival| {
             let to_play = i32::from(rival > position.seat as usize);
-            rounds_to_fill(position.cities.of(rival).cards.len() as i32, position.round, to_play)
+            rounds_to_fill(position.cities.of(rival).cards.len() as i32, position.round.into(), to_play)
         });
         let turns = rounds.fold(f64::from(LAST_ROUND - position.round), f64::min);
         Prospects { position, seat, sums, turns, free: free_of(city) }
@@ -333,18 +371,7 @@ fn worth_of_declining(position: &Position) -> f64 {
 
 fn worth_of_taking(position: &Position, special: u8) -> f64 {
     let Prospects { sums, turns, free, seat, .. } = own_prospects(position);
-    let (mut cities, mut lost) = (position.cities, None);
-    if card(special).effect.replaces_last() {
-        lost = cities.remove_last(seat);
-    }
-    let (mut value, rule) = taken(&cities, seat, special, turns, free, &position.specials);
-    if let Some(lost) = lost {
-        let lost = Value::printed(lost);
-        value.income -= lost.income;
-        value.inhabitants -= lost.inhabitants;
-        value.hearts -= lost.hearts;
-        value.positions = 0;
-    }
+    let (value, rule) = taken_now(position, special, turns, free);
     let worth = Outlook::new(position.config().scoring, free - value.positions, turns).of(&sums.plus(&value));
     rule.map_or(worth, |table| final_points(&table, seat, worth))
 }

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from functools import cached_property
 from importlib.resources.abc import Traversable
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from happycity.compiled import required
 from happycity_evaluation.features import COLOURS, DWELLINGS, GOAL, GOALS, SHIFT
+
+if TYPE_CHECKING:
+    from happycity_engine import Network as NativeNetwork
 
 Floats = NDArray[np.floating[Any]]
 
@@ -63,6 +68,7 @@ class Network:
     """
 
     def __init__(self, weights: Sequence[NDArray[np.integer[Any]]]) -> None:
+        self._weights = weights
         first, first_bias, second, second_bias, last, last_bias = [w.astype(np.float64) for w in weights]
         self._layers = ((first, first_bias * UNIT), (second, second_bias * UNIT))
         self._last, self._last_bias = last[:, 0], float(last_bias[0] * UNIT)
@@ -74,6 +80,12 @@ class Network:
         """Read the weights of a file."""
         with path.open("rb") as file, np.load(file) as arrays:
             return cls([arrays[name] for name in arrays.files])
+
+    @cached_property
+    def native(self) -> NativeNetwork:
+        """The same network in the native engine; ImportError where that isn't installed."""
+        native: NativeNetwork = required("Network")([array.ravel().tolist() for array in self._weights])
+        return native  # required returns Any
 
     def strengths(self, rows: Sequence[Sequence[float]]) -> list[float]:
         """Return the strength of each raw row; only differences between them mean anything."""

@@ -31,6 +31,7 @@ from happycity import Config, ConfigError, Game, Mode
 from happycity.compiled import native
 from happycity.wire.messages import view_message
 from happycity_client import Decision, GameStarted
+from happycity_evaluation.turn_strengths import champions_network
 
 pytestmark = [pytest.mark.level(3), pytest.mark.usefixtures("engine")]
 
@@ -106,6 +107,15 @@ def test_refused(engine: ModuleType) -> None:
         engine.Position.from_bytes(before[:-1])
     with pytest.raises(ValueError, match="config: not the bytes of a position or view"):
         engine.Worlds(b"")
+    with pytest.raises(ValueError, match="weights: no network has these sizes"):
+        engine.Network([[1]] * 6)
+    champion = engine.Champion(champions_network().native, trials=8, near=2.0, most=2)
+    worlds = engine.Worlds(view_message(Game.deal(Config(), seed=1).view()).SerializeToString())
+    for moves in ([], [(0, 0.5), (1, 0.5)]):
+        with pytest.raises(ValueError, match="the move is not legal here"):
+            champion.pick(worlds, random.Random(1), moves)
+    with pytest.raises(ValueError, match="lineup: 1 for 4 seats"):
+        engine.play(Config(), 1, [None], 0.0)
     assert bytes(position) == before
 
 
@@ -162,11 +172,11 @@ def test_engine_of_another_version(engine: ModuleType, monkeypatch: pytest.Monke
 def test_size() -> None:
     """The crate and its binding stay small: a model of the game, not a second arena.
 
-    The rules and the quick policy have 2,500 lines; the planner's policy has the others.
+    The rules and the quick policy have 2,500 lines, the planner's policy 350, and the champion the others.
     """
     counts = lines.count(None)
-    assert counts["native engine: crate"] <= 2850
-    assert counts["native engine: binding to Python"] <= 255
+    assert counts["native engine: crate"] <= 3360
+    assert counts["native engine: binding to Python"] <= 340
 
 
 @pytest.mark.nightly
@@ -189,11 +199,13 @@ def test_card_table() -> None:
 
 @pytest.mark.skipif(not shutil.which("cargo-clippy"), reason="there is no clippy")
 def test_lint() -> None:
-    """Format and lints of the crate are clean."""
-    for command in (
-        ["fmt", "--all", "--check"],
-        ["clippy", "--workspace", "--all-targets", "--locked", "--quiet", "--", "-D", "warnings"],
-    ):
+    """Format and lints are clean, of the crate without the champion, as C has it, and with it."""
+    without, python = (
+        ("-p", "happycity-engine", "-p", "happycity-engine-c"),
+        ("-p", "happycity-engine-python"),
+    )
+    lint = ("--all-targets", "--locked", "--quiet", "--", "-D", "warnings")
+    for command in (("fmt", "--all", "--check"), ("clippy", *without, *lint), ("clippy", *python, *lint)):
         subprocess.run(["cargo", *command], cwd=ROOT / "engine", check=True)
 
 

@@ -30,11 +30,12 @@ from happycity.rules.effects import EFFECTS, effect_of
 from happycity.rules.moves import MoveKind
 from happycity.rules.views import EventKind
 from happycity.wire.messages import view_message
-from happycity_bots import PlannerBot
+from happycity_bots import ChampionBot, PlannerBot
 from happycity_client import Decision
 from happycity_envs.selfplay import Observations
 from happycity_evaluation.features import position_rows
 from happycity_evaluation.quick import fast_builders, play_out, quick_move
+from happycity_evaluation.turn_strengths import champions_network
 from tools.benchmarks.harness import parser
 from tools.engine import load_engine
 from tools.training.games import seated
@@ -191,6 +192,7 @@ class Equality:
 
     def __init__(self, engine: ModuleType) -> None:
         self._engine = engine
+        self._network = champions_network().native
         self.reached: Counter[str] = Counter()
         """What games reached, by its name: how often."""
         self._observations = {players: Observations(players) for players in range(2, 6)}
@@ -223,6 +225,7 @@ class Equality:
             if seldom or game.phase in (Phase.MARKET, Phase.SPECIAL, Phase.SPHINX):
                 self._same_plan(where, position, game)
             if seldom:
+                self._same_champion(where, position, game)
                 self._same_search(where, position, game, rng)
             position.apply(Move.parse(record["moves"][number - 1]["move"]).index)
         self.reached["games"] += 1
@@ -248,6 +251,14 @@ class Equality:
         planner = seated(PlannerBot, game.config, game.seat, seed=0)
         assert isinstance(planner, PlannerBot)
         _equal(where, "plan", position.plan(), planner.weigh_in_python(Decision.of(game)))
+
+    def _same_champion(self, where: str, position: Any, game: Game) -> None:
+        """Compare what the champion's network thinks of each move."""
+        self.reached["champion's plans"] += 1
+        champion = seated(ChampionBot, game.config, game.seat, seed=0)
+        assert isinstance(champion, ChampionBot)
+        native = self._engine.Champion(self._network)
+        _equal(where, "champion", native.plan(position), champion.weigh_in_python(Decision.of(game)))
 
     def _same_search(self, where: str, position: Any, game: Game, rng: random.Random) -> None:
         """Compare what searches and learners ask of a position."""
@@ -359,7 +370,13 @@ def expected_reach() -> set[str]:
         *(f"games of {config.players}, {config.mode.value}, {config.scoring.value}" for config in KINDS),
         *(f"deck {deck} rebuilt of {size}" for deck in DECKS for size in ("one card", "more cards")),
         *(f"card lost: {kind.value}" for kind in (CardKind.BUILDING, CardKind.DWELLING)),
-        *("ending: a full city", "ending: round 30", "open draws of decks", "open draws of the box"),
+        *(
+            "ending: a full city",
+            "ending: round 30",
+            "champion's plans",
+            "open draws of decks",
+            "open draws of the box",
+        ),
     }
 
 

@@ -1,17 +1,22 @@
-"""Games between bots of a league, as rows to learn from."""
+"""Games between networks and planners, as rows to learn from."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from happycity import Config, Deal, Event, Game, Mode, Move, Scoring
+from happycity import Config, Event, Game, Mode, Move, Scoring
+from happycity.compiled import required
 from happycity_client import Bot, Decision, GameStarted
-from happycity_evaluation.features import RAW, position_rows
+from happycity_evaluation.features import RAW
+from happycity_evaluation.network import Network
+
+if TYPE_CHECKING:
+    from happycity_engine import Champion
 
 MAX_SEATS = 5
 EXPLORED = (0.0, 0.04, 0.08)
@@ -54,45 +59,47 @@ def chosen(bot: Bot, game: Game, events: Sequence[Event] = ()) -> Move:
     return move
 
 
-def play(deal: Deal, lineup: Sequence[BotFactory]) -> Positions:
-    """Play a game and keep the positions before its turns."""
-    config, rng = deal.config, random.Random(f"happycity training {deal.seed}")
-    explored = rng.choice(EXPLORED)
-    game = Game(deal)
-    bots = [seated(bot, config, seat, seed=deal.seed) for seat, bot in enumerate(lineup)]
-    kept: list[list[list[float]]] = []
-    turn = (0, 0)
-    while game.outcome is None:
-        if turn != (game.round, game.seat):
-            turn = (game.round, game.seat)
-            if game.round > 0:
-                kept.append(position_rows(game.view()))
-        moves = game.legal_moves
-        explore = rng.random() < explored
-        game.apply(moves[int(rng.random() * len(moves))] if explore else chosen(bots[game.seat], game))
-    rows = np.zeros((len(kept), MAX_SEATS, len(RAW)), np.float16)
-    rows[:, : config.players] = kept
-    points = np.full((len(kept), MAX_SEATS), -1, np.float32)
-    ends = [a + b / 1000 for a, b in zip(game.outcome.points, game.outcome.coins, strict=True)]
-    points[:, : config.players] = ends
-    return Positions(rows, points, np.arange(len(kept) - 1, -1, -1, dtype=np.int32))
-
-
 PLAYERS = (4, 4, 4, 4, 4, 3, 2, 5)
 """The numbers of seats of the games, by their shares."""
 MODES = (Mode.FAMILY, Mode.FAMILY, Mode.FAMILY, Mode.EXPERT, Mode.EXPERT)
 """The modes of the games, by their shares."""
 
 
-def play_many(league: Sequence[tuple[float, BotFactory]], *, seed: int, games: int) -> Positions:
-    """Play games of all kinds between bots of a league, drawn by their shares."""
+PLANNERS, OLDER = 0.16, 0.12
+"""The shares of seats by planners, and by networks of earlier generations; the newest has the others."""
+
+
+def play_many(networks: Sequence[Network], *, seed: int, games: int) -> Positions:
+    """Play games of all kinds between networks, the newest one last, and planners; these alone at first.
+
+    Networks play without trials, as these would take most of the time. The native engine plays the games:
+    ImportError where it isn't installed.
+    """
+    play, champion = required("play"), required("Champion")
+    champions: list[Champion] = [champion(network.native) for network in networks]
     rng = random.Random(f"happycity league {seed}")
-    bots = [bot for _, bot in league]
-    shares = [share for share, _ in league]
+
+    def player() -> Champion | None:
+        share = rng.random()
+        if not champions or share < PLANNERS:
+            return None
+        return rng.choice(champions) if share < PLANNERS + OLDER else champions[-1]
+
     parts = []
     for number in range(games):
         scoring = Scoring.SUM if rng.random() < SUM_SHARE else Scoring.PRODUCT
         config = Config(players=rng.choice(PLAYERS), mode=MODES[number % len(MODES)], scoring=scoring)
-        lineup = rng.choices(bots, shares, k=config.players)
-        parts.append(play(Deal.shuffle(config, seed=seed * 1_000_000 + number), lineup))
+        lineup = [player() for _ in range(config.players)]
+        parts.append(
+            _positions(config, *play(config, seed * 1_000_000 + number, lineup, rng.choice(EXPLORED)))
+        )
     return Positions.joined(parts)
+
+
+def _positions(config: Config, played: bytes, outcome: Sequence[Sequence[int]]) -> Positions:
+    kept = np.frombuffer(played, np.float32).reshape(-1, config.players, len(RAW))
+    rows = np.zeros((len(kept), MAX_SEATS, len(RAW)), np.float16)
+    rows[:, : config.players] = kept
+    points = np.full((len(kept), MAX_SEATS), -1, np.float32)
+    points[:, : config.players] = [a + b / 1000 for a, b in zip(outcome[0], outcome[1], strict=True)]
+    return Positions(rows, points, np.arange(len(kept) - 1, -1, -1, dtype=np.int32))

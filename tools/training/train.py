@@ -1,8 +1,8 @@
 """Train the champion's network, for as long as the program runs.
 
-Each generation plays games between the bots of the league, the champion with the newest weights among them,
-and learns from the games of the last generations. Stop with Ctrl-C and continue with the same command: every
-file of games and every generation's weights are kept in the folder.
+Each generation plays games by the native engine (`make engine`), most seats by the newest weights, others by
+older ones and the planner, and learns from the games of the last generations. Stop with Ctrl-C and continue
+with the same command: every file of games and every generation's weights are kept in the folder.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from happycity import Config, Mode
-from happycity_bots import GreedyBot, PlannerBot, RolloutBot
+from happycity_bots import PlannerBot
 from happycity_bots.champion import ChampionBot
 from happycity_bots.halving import TrialBudget
 from happycity_evaluation.network import Network, quantise
@@ -28,14 +28,6 @@ from tools.training.matches import compare
 
 GENERATIONS_KEPT = 3
 """Generations whose games are learnt from."""
-LEAGUE = (
-    (0.72, partial(ChampionBot, budget=TrialBudget())),
-    (0.16, PlannerBot),
-    (0.09, RolloutBot),
-    (0.03, GreedyBot),
-)
-"""Bots with their shares; the champion plays without trials, as these would take most of the time."""
-FIRST_LEAGUE = ((0.75, PlannerBot), (0.15, RolloutBot), (0.1, GreedyBot))
 CURVE = "curve.jsonl"
 
 
@@ -49,13 +41,11 @@ def train(folder: Path, *, generations: int, files: int, games: int, epochs: int
     for generation in range(first, first + generations):
         began = time.process_time()
         judge = Learner.load(weights_of(folder, generation - 1)) if generation else None
-        if generation:
-            ChampionBot.network = Network.load(weights_of(folder, generation - 1))
+        networks = [Network.load(weights_of(folder, number)) for number in range(generation)]
         for number in range(generation * files, (generation + 1) * files):
             path = _games(folder, number)
             if not path.exists():
-                league = LEAGUE if generation else FIRST_LEAGUE
-                write_arrays(path, list(play_many(league, seed=number, games=games)))
+                write_arrays(path, list(play_many(networks, seed=number, games=games)))
         play_seconds = time.process_time() - began
         oldest = max(0, generation + 1 - GENERATIONS_KEPT)
         numbers = range(oldest * files, (generation + 1) * files)
@@ -133,5 +123,7 @@ def main() -> None:
             epochs=options.epochs,
             deals=options.deals,
         )
+    except ImportError as error:
+        parser.error(str(error))
     except KeyboardInterrupt:
         sys.stderr.write(f"stopped; the same command goes on: {options.folder}\n")

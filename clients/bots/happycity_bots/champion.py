@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
-from happycity import Move, Outcome, View
+from happycity import Game, Move, Outcome, View
 from happycity_bots.halving import TrialBudget, halve, prune
 from happycity_bots.planner import PlannerBot
-from happycity_bots.sampled import NextTurn, next_turns
+from happycity_bots.sampled import native_champion, native_worlds, next_turn, plan
 from happycity_bots.situation import Situation
 from happycity_client import Decision, GameStarted
 from happycity_evaluation.features import Frame, takings, waiting_rows
@@ -20,10 +20,6 @@ if TYPE_CHECKING:
 
 DENIAL = 0.6
 """How likely it is that the next player buys the best card that is left to it, and not one that it draws."""
-NEAR = 0.1
-"""How far behind the best move another one may be to be tried; 2 is from the last place to the first."""
-MOST = 4
-"""Moves that are tried, at most."""
 
 
 def _appraisal(strengths: Mapping[int, float], points: float, gain: Callable[[float], float]) -> Appraisal:
@@ -40,16 +36,28 @@ class ChampionBot(PlannerBot):
     network: ClassVar[Network | None] = None
     """The network to play by; None: the one that comes with the package."""
     budget = TrialBudget(playouts=48)
+    near: ClassVar[float] = 0.1
+    """How far behind the best move another one may be to be tried; 2 is from the last place to the first."""
+    most: ClassVar[int] = 4
+    """Moves that are tried, at most."""
+    confidence: ClassVar[float] = CONFIDENCE
+    """Trials that the first judgement of a move counts as."""
 
     def __init__(self, start: GameStarted, *, budget: TrialBudget | None = None) -> None:
         super().__init__(start)
-        self._network = self.network or champions_network()
         if budget is not None:
             self.budget = budget
+        self._play_by(self.network or champions_network())
+
+    def _play_by(self, network: Network) -> None:
+        self._network = network
+        self._native = native_champion(
+            network, self.budget, near=self.near, most=self.most, confidence=self.confidence
+        )
 
     def weigh(self, decision: Decision) -> tuple[list[float], float]:
         """Return the worth of each move, by the network where it is a matter of the place at the end."""
-        return self.weigh_in_python(decision)
+        return plan(decision, self._native) or self.weigh_in_python(decision)
 
     def take(self, decision: Decision) -> list[float]:
         """Return the mean place that is expected after `decline`, and after each special."""
@@ -78,13 +86,17 @@ class ChampionBot(PlannerBot):
     def pick(self, decision: Decision, values: Sequence[float], *, points: float) -> Move:
         """Return the move that does best at once and a round later."""
         view = decision.view
-        candidates = prune(decision.moves, values, near=NEAR, most=MOST)
-        worlds, seat = next_turns(view, self.rng), view.seat
+        candidates = prune(decision.moves, values, near=self.near, most=self.most)
+        if self._native is not None and any(self.budget) and len(candidates) > 1:
+            by_number = {candidate.move.index: candidate for candidate in candidates}
+            tried = [(number, candidate.prior) for number, candidate in by_number.items()]
+            return by_number[self._native.pick(native_worlds(view), self.rng, tried)].move
 
-        def trial(next_turn: NextTurn, moves: Sequence[Move]) -> list[float]:
-            return self._worths([next_turn(move) for move in moves], seat)
+        def trial(world: Game, moves: Sequence[Move]) -> list[float]:
+            return self._worths([next_turn(world, move) for move in moves], view.seat)
 
-        return halve(worlds, candidates, trial, budget=self.budget, confidence=CONFIDENCE)
+        worlds = Game.worlds(view, self.rng)
+        return halve(worlds, candidates, trial, budget=self.budget, confidence=self.confidence)
 
     def _worths(self, turns: Sequence[Outcome | list[list[float]]], seat: int) -> list[float]:
         """Return the worth of each position before a seat's next turn, or of an outcome."""
@@ -102,7 +114,10 @@ class ChampionBot(PlannerBot):
 
 def mean_lead(own: float, others: Sequence[float]) -> float:
     """Return the expected place of a seat among others: 1 for the first, -1 for the last."""
-    return sum([lead(own, other) for other in others]) / len(others)
+    total = 0.0
+    for other in others:  # `sum` rounds otherwise from Python 3.12 on
+        total += lead(own, other)
+    return total / len(others)
 
 
 def _place_value(outcome: Outcome, seat: int) -> float:

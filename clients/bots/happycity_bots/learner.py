@@ -36,4 +36,4 @@ class LearnerBot(ChampionBot):
 
     def __init__(self, start: GameStarted, *, budget: TrialBudget | None = None) -> None:
         super().__init__(start, budget=budget)
-        self._network = learners_network()
+        self._play_by(learners_network())

@@ -11,31 +11,32 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from happycity import Game, Move, Outcome, View
-from happycity.compiled import native
+from happycity.compiled import native, required
 from happycity.wire.messages import view_message
 from happycity_client import Decision
 from happycity_evaluation.features import position_rows
 from happycity_evaluation.quick import fast_builders, play_out, quick_move
 
 if TYPE_CHECKING:
-    from happycity_engine import Position, Worlds
+    from happycity_bots.halving import TrialBudget
+    from happycity_engine import Champion, Position, Worlds
+    from happycity_evaluation.network import Network
 else:
     Worlds = native("Worlds")
 
 Playout = Callable[[Move], float]
 """Plays a move out in one world, and returns `happycity_evaluation.quick.success` of its seat."""
-NextTurn = Callable[[Move], Outcome | list[list[float]]]
-"""Plays a move in one world, then all seats on by the quick policy up to the next turn of its seat.
-
-It returns the raw rows of all seats there (`happycity_evaluation.features.position_rows`), or the outcome.
-"""
 
 
-def plan(decision: Decision) -> tuple[list[float], float] | None:
-    """Return the planner's worth of each move and the points that it expects; None without the engine."""
+def plan(decision: Decision, champion: Champion | None = None) -> tuple[list[float], float] | None:
+    """Return the worth of each move and the points expected: in places by a champion, or else in points.
+
+    None without the engine.
+    """
     if Worlds is None:
         return None
-    values, points = decision.position(seed=0).plan()
+    position = decision.position(seed=0)
+    values, points = position.plan() if champion is None else champion.plan(position)
     # A newer server may offer moves that this package doesn't know.
     return (values, points) if len(values) == len(decision.moves) else None
 
@@ -43,7 +44,7 @@ def plan(decision: Decision) -> tuple[list[float], float] | None:
 def playouts(view: View, rng: random.Random) -> Iterator[Playout]:
     """Yield playouts in one sampled world after the other, without an end."""
     if Worlds is not None:
-        worlds = _native_worlds(view)
+        worlds = native_worlds(view)
         while True:
             yield partial(_native_playout, worlds.sample_as_python(rng), worlds.fast)
     fast = fast_builders(view)
@@ -51,17 +52,21 @@ def playouts(view: View, rng: random.Random) -> Iterator[Playout]:
         yield partial(_playout, world, fast)
 
 
-def next_turns(view: View, rng: random.Random) -> Iterator[NextTurn]:
-    """Yield what plays up to the next turn, in one sampled world after the other, without an end."""
-    if Worlds is not None:
-        worlds = _native_worlds(view)
-        while True:
-            yield partial(_native_next_turn, worlds.sample_as_python(rng))
-    for world in Game.worlds(view, rng):
-        yield partial(_next_turn, world)
+def native_champion(
+    network: Network, budget: TrialBudget, *, near: float, most: int, confidence: float
+) -> Champion | None:
+    """Return what weighs and tries moves by a network; None without the engine."""
+    if Worlds is None:
+        return None
+    trials, seconds = budget
+    champion: Champion = required("Champion")(
+        network.native, trials=trials, seconds=seconds, near=near, most=most, confidence=confidence
+    )
+    return champion
 
 
-def _native_worlds(view: View) -> Worlds:
+def native_worlds(view: View) -> Worlds:
+    """Return what samples worlds in the native engine."""
     return Worlds(view_message(view).SerializeToString())
 
 
@@ -74,13 +79,11 @@ def _playout(world: Game, fast: tuple[bool, ...], move: Move) -> float:
     return play_out(world.copy(), move, fast)
 
 
-def _native_next_turn(world: Position, move: Move) -> Outcome | list[list[float]]:
-    position = world.next_turn(move.index)
-    outcome = position.outcome
-    return position.features() if outcome is None else Outcome(*outcome)
+def next_turn(world: Game, move: Move) -> Outcome | list[list[float]]:
+    """Play a move in a world, then all seats on by the quick policy up to the next turn of its seat.
 
-
-def _next_turn(world: Game, move: Move) -> Outcome | list[list[float]]:
+    Return the raw rows of all seats there (`happycity_evaluation.features.position_rows`), or the outcome.
+    """
     seat, played, game = world.seat, world.round, world.copy()
     game.apply(move)
     while game.outcome is None and (game.seat != seat or game.round == played):

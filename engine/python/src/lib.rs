@@ -1,8 +1,11 @@
 //! The Python package `happycity_engine`; `happycity_engine.pyi` documents it.
 
+use std::time::Duration;
+
 use engine::{
-    row_size, Config, Error, Fast, FastRandom, Mode, Move, Outcome, Planner, Position as EnginePosition, PythonRandom,
-    Random, Score, Scoring, View, Worlds as EngineWorlds, MAX_BYTES, MOVE_COUNT,
+    row_size, Config, Error, Fast, FastRandom, Mode, Move, Network as EngineNetwork, Outcome, Plan, Planner, Points,
+    Position as EnginePosition, PythonRandom, Random, Row, Score, Scoring, Search, View, Worlds as EngineWorlds,
+    MAX_BYTES, MOVE_COUNT,
 };
 use pyo3::buffer::{Element, PyBuffer};
 use pyo3::exceptions::PyValueError;
@@ -133,8 +136,7 @@ impl Position {
     }
 
     fn plan(&self) -> (Vec<f64>, f64) {
-        let plan = Planner::default().plan(&self.engine);
-        (plan.worths().to_vec(), plan.points)
+        worths_of(&Planner::default().plan(&self.engine, &Points))
     }
 
     #[pyo3(signature = (number, *, fast=0))]
@@ -162,6 +164,96 @@ impl Position {
         let bytes = row.iter().flat_map(|number| number.to_ne_bytes()).collect::<Vec<u8>>();
         seen.then(|| PyBytes::new(py, &bytes)).ok_or_else(|| PyValueError::new_err("there is no such seat"))
     }
+}
+
+fn worths_of(plan: &Plan) -> (Vec<f64>, f64) {
+    (plan.worths().to_vec(), plan.points)
+}
+
+#[pyclass(module = "happycity_engine", frozen)]
+struct Network {
+    engine: EngineNetwork,
+}
+
+#[pymethods]
+impl Network {
+    #[new]
+    fn new(arrays: [Vec<i32>; 6]) -> PyResult<Network> {
+        Ok(Network { engine: EngineNetwork::new(&arrays).map_err(refused)? })
+    }
+
+    fn strengths(&self, rows: Vec<Row>) -> Vec<f64> {
+        rows.iter().map(|row| self.engine.strength(row)).collect()
+    }
+}
+
+#[pyclass(module = "happycity_engine")]
+struct Champion {
+    network: Py<Network>,
+    search: Search,
+    planner: Planner,
+}
+
+#[pymethods]
+impl Champion {
+    #[new]
+    #[pyo3(signature = (network, *, trials=0, seconds=0.0, near=0.0, most=1, confidence=1.0))]
+    fn new(network: Py<Network>, trials: usize, seconds: f64, near: f64, most: usize, confidence: f64) -> Champion {
+        let seconds = seconds.max(0.0); // 0 if it is not a number
+        let time = Duration::from_secs_f64(seconds.min(MOST_SECONDS));
+        Champion { network, search: Search { trials, time, near, most, confidence }, planner: Planner::default() }
+    }
+
+    fn plan(&mut self, position: &Position) -> (Vec<f64>, f64) {
+        worths_of(&self.planner.plan(&position.engine, &self.network.get().engine))
+    }
+
+    fn pick(&self, worlds: &Worlds, rng: &Bound<'_, PyAny>, moves: Vec<(usize, f64)>) -> PyResult<usize> {
+        let moves = moves.into_iter().map(|(number, worth)| Ok((move_of(number)?, worth)));
+        let moves = moves.collect::<PyResult<Vec<_>>>()?;
+        let mut random = PythonsRandom(rng, Ok(()));
+        let best = self.search.pick(&self.network.get().engine, &worlds.engine, moves, &mut random);
+        random.1.and_then(|()| Ok(best.map_err(refused)?.index()))
+    }
+}
+
+/// Longer than any decision.
+const MOST_SECONDS: f64 = 1e6;
+
+#[pyfunction]
+fn play<'py>(
+    py: Python<'py>,
+    config: &Bound<'py, PyAny>,
+    seed: u64,
+    lineup: Vec<Option<PyRef<'py, Champion>>>,
+    explored: f64,
+) -> PyResult<(Bound<'py, PyBytes>, Bound<'py, PyTuple>)> {
+    let config = config_of(config)?;
+    if lineup.len() != config.players() {
+        let text = format!("lineup: {} for {} seats", lineup.len(), config.players());
+        return Err(PyValueError::new_err(text));
+    }
+    let (mut position, mut random) = (EnginePosition::deal(config, seed), FastRandom::new(seed));
+    let mut planners = vec![Planner::default(); lineup.len()];
+    let (mut turn, mut rows) = ((0, 0), Vec::new());
+    while position.move_count() > 0 {
+        if position.round > 0 && turn != (position.round, position.seat) {
+            turn = (position.round, position.seat);
+            let seats = (0..lineup.len()).flat_map(|seat| position.features(seat));
+            rows.extend(seats.flat_map(|number| (number as f32).to_ne_bytes()));
+        }
+        let (seat, explores) = (position.seat as usize, random.uniform() < explored);
+        let chosen = match &lineup[seat] {
+            _ if explores => position.legal_move(random.below(position.move_count())),
+            Some(champion) => {
+                let network = &champion.network.get().engine;
+                champion.search.choose(network, &mut planners[seat], &position, &mut random).map_err(refused)?
+            }
+            None => planners[seat].choose(&position, &Points),
+        };
+        position.apply(chosen.unwrap_or(Move::KEEP)).map_err(refused)?;
+    }
+    Ok((PyBytes::new(py, &rows), by_seat(py, &position.score(), lineup.len())?))
 }
 
 #[pyclass(module = "happycity_engine", frozen)]
@@ -309,5 +401,8 @@ fn happycity_engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<Position>()?;
     module.add_class::<Worlds>()?;
+    module.add_class::<Network>()?;
+    module.add_class::<Champion>()?;
+    module.add_function(wrap_pyfunction!(play, module)?)?;
     module.add_class::<Games>()
 }
