@@ -58,7 +58,7 @@ def repeated(play: Callable[[], int]) -> float:
 
 def kaggle() -> float:
     """Measure Connect X between the environment's own random agents, in this process."""
-    from kaggle_environments import make  # type: ignore[import-not-found]  # noqa: PLC0415
+    from kaggle_environments import make  # noqa: PLC0415
 
     def play() -> int:
         game: Any = make("connectx")
@@ -90,8 +90,8 @@ def pettingzoo() -> float:
 
 def chess() -> float:
     """Measure python-chess: two engines as processes that speak UCI, a position and a move a message."""
-    import chess as board_game  # type: ignore[import-not-found]  # noqa: PLC0415
-    import chess.engine as engines  # type: ignore[import-not-found]  # noqa: PLC0415
+    import chess as board_game  # noqa: PLC0415
+    import chess.engine as engines  # noqa: PLC0415
 
     with tempfile.TemporaryDirectory() as folder:
         program = Path(folder) / "engine.py"

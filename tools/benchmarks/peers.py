@@ -30,7 +30,7 @@ SECONDS = 4.0
 GAMES_OF_OTHERS = Path(__file__).with_name("peer_games.py")
 
 
-class Cost(NamedTuple):
+class MoveCost(NamedTuple):
     """What a move costs."""
 
     version: str
@@ -42,43 +42,43 @@ class Peer(NamedTuple):
 
     what: str
     remark: str
-    measure: Callable[[], Cost]
+    measure: Callable[[], MoveCost]
 
 
-def engine() -> Cost:
+def engine() -> MoveCost:
     """Measure games by random moves, dealing included, in this process."""
     rng, moves, seed, began = random.Random(1), 0, 0, time.process_time()
     while time.process_time() - began < SECONDS:
         moves += play_random_game(Game.deal(Config(players=PLAYERS), seed=seed), rng)
         seed += 1
-    return Cost("this tree", 1e6 * (time.process_time() - began) / moves)
+    return MoveCost("this tree", 1e6 * (time.process_time() - began) / moves)
 
 
-def arena(rounds: int, *options: object) -> Cost:
+def arena(rounds: int, *options: object) -> MoveCost:
     """Measure a tournament between light bots, with server, store, bots and command."""
     played = [
         play_tournament("--no-web", "--bots", LIGHT_BOTS, "--rounds", number, *options)
         for number in (1, 1 + rounds)
     ]
     short, whole = played
-    return Cost("this tree", 1e6 * (whole.cpu - short.cpu) / (whole.decisions - short.decisions))
+    return MoveCost("this tree", 1e6 * (whole.cpu - short.cpu) / (whole.decisions - short.decisions))
 
 
-def wire(*, streaming: bool) -> Cost:
+def wire(*, streaming: bool) -> MoveCost:
     """Measure a bare echo, both sides."""
-    return Cost(grpc.__version__, echo(streaming=streaming).microseconds)
+    return MoveCost(grpc.__version__, echo(streaming=streaming).microseconds)
 
 
-def openspiel() -> Cost:
+def openspiel() -> MoveCost:
     """Measure OpenSpiel's gin rummy with its tensors, through its Python interface."""
     import pyspiel  # noqa: PLC0415 - of the group `envs`, which the other rows don't need
 
     from tools.benchmarks.learners import openspiel as steps  # noqa: PLC0415
 
-    return Cost(getattr(pyspiel, "__version__", "?"), 1e6 / steps("gin_rummy"))
+    return MoveCost(getattr(pyspiel, "__version__", "?"), 1e6 / steps("gin_rummy"))
 
 
-def others(package: str, *more: str) -> Cost:
+def others(package: str, *more: str) -> MoveCost:
     """Measure a package in an environment that has it."""
     uv = Path(sys.executable).with_name("uv")
     packages = [word for name in (package, *more) for word in ("--with", name)]
@@ -87,7 +87,7 @@ def others(package: str, *more: str) -> Cost:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise SystemExit(f"error: {package}: {done.stderr}")
-    return Cost(**json.loads(done.stdout.splitlines()[-1]))
+    return MoveCost(**json.loads(done.stdout.splitlines()[-1]))
 
 
 ALONE = "game and rules alone, in one process"
@@ -125,7 +125,7 @@ def main() -> None:
     options = parser(__doc__)
     options.add_argument("--turns", type=int, default=3)
     given = options.parse_args()
-    costs: dict[str, list[Cost]] = {peer.what: [] for peer in PEERS}
+    costs: dict[str, list[MoveCost]] = {peer.what: [] for peer in PEERS}
     loops = []
     for turn in range(given.turns):
         loops.append(additions())
