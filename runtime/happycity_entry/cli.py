@@ -34,7 +34,7 @@ COMMANDS = {
     "Run a server": {
         "competition": "happycity_server.organiser:competition",
         "serve": "happycity_server.cli:serve",
-        "status": "happycity_terminal.status:status",
+        "status": "happycity_terminal.server_commands:status",
         "invite": "happycity_terminal.inviting:invite",
         "token": "happycity_server.cli:token",
         "cert": "happycity_server.organiser:cert",

@@ -1,4 +1,4 @@
-"""The commands of guests of a server: join it, submit bots, practice."""
+"""The commands about a server's bots: who is connected, and practice against them."""
 
 from __future__ import annotations
 
@@ -11,8 +11,44 @@ import typer
 from happycity import ConfigError, Mode
 from happycity_runtime.commands import AsJson, Server
 from happycity_runtime.environment import SETTINGS_FILE, SETTINGS_VARIABLE
+from happycity_runtime.transport import DEFAULT_ADDRESS
 from happycity_tournament.client.run_folder import RemoteServer
 from happycity_tournament.lineup import Lineup, bot_entries
+
+
+def status(
+    address: Annotated[
+        str,
+        typer.Argument(
+            metavar="ADDRESS",
+            help="The server: grpc://HOST:PORT, or grpcs://HOST:PORT for TLS.",
+            envvar="HAPPYCITY_SERVER",
+        ),
+    ] = DEFAULT_ADDRESS,
+    *,
+    health: Annotated[
+        bool, typer.Option("--health", help="Ask only whether it serves, which needs no token.")
+    ] = False,
+    service: Annotated[
+        str, typer.Option(help="Ask for one service by its full name, such as happycity.v1.PlayService.")
+    ] = "",
+    server_name: Annotated[
+        str,
+        typer.Option(
+            envvar="HAPPYCITY_SERVER_NAME",
+            help="Name in the server's certificate, if it is not that of the address.",
+        ),
+    ] = "",
+    as_json: AsJson = False,
+) -> None:
+    """Say whether a server serves, and list its bots.
+
+    The list has their owners, since when they are there, in how many games, and what they say of themselves.
+    The exit status is 1 if the server doesn't serve, and 2 without an answer; with --health it is always 1.
+    """
+    from happycity_terminal.status import show_status
+
+    show_status(address, health=health, service=service, server_name=server_name, as_json=as_json)
 
 
 def join(

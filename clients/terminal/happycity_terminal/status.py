@@ -1,9 +1,9 @@
-"""The command `happycity status`: whether a server serves, and its bots."""
+"""What `happycity status` does: say whether a server serves, and list its bots."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import grpc
 import typer
@@ -14,8 +14,7 @@ from happycity.match import one_line
 from happycity.v1.bot_service_pb2 import ConnectedBot
 from happycity.wire.match import bot_info_of
 from happycity_runtime import event_loop
-from happycity_runtime.commands import AsJson
-from happycity_runtime.transport import DEFAULT_ADDRESS, Access, Target
+from happycity_runtime.transport import Access, Target
 from happycity_runtime.unreachable import failure
 
 if TYPE_CHECKING:
@@ -28,41 +27,16 @@ NOT_SERVING = 1
 """The exit status if the server doesn't serve."""
 
 
-def status(
-    address: Annotated[
-        str,
-        typer.Argument(
-            metavar="ADDRESS",
-            help="The server: grpc://HOST:PORT, or grpcs://HOST:PORT for TLS.",
-            envvar="HAPPYCITY_SERVER",
-        ),
-    ] = DEFAULT_ADDRESS,
-    *,
-    health: Annotated[
-        bool, typer.Option("--health", help="Ask only whether it serves, which needs no token.")
-    ] = False,
-    service: Annotated[
-        str, typer.Option(help="Ask for one service by its full name, such as happycity.v1.PlayService.")
-    ] = "",
-    server_name: Annotated[
-        str,
-        typer.Option(
-            envvar="HAPPYCITY_SERVER_NAME",
-            help="Name in the server's certificate, if it is not that of the address.",
-        ),
-    ] = "",
-    as_json: AsJson = False,
-) -> None:
-    """Say whether a server serves, and list its bots.
+def show_status(address: str, *, health: bool, service: str, server_name: str, as_json: bool) -> None:
+    """Print whether a server serves, and its bots unless only its health is asked for; exit with 1 if not.
 
-    The list has their owners, since when they are there, in how many games, and what they say of themselves.
-    The exit status is 1 if the server doesn't serve, and 2 without an answer; with --health it is always 1.
+    Without an answer it is a HappyCityError, as in other commands; a probe of the health prints that too.
     """
     try:
         answer = event_loop.run(_health(address, service, server_name))
     except HappyCityError as error:
         if not (health or service):
-            raise  # as in other commands; a probe of the health prints it
+            raise
         answer = f"no answer: {error}"
     if not as_json:
         typer.echo(f"{address}: {answer}", err=answer not in _ANSWERS)
