@@ -367,17 +367,20 @@ class Book:
 
     # Challenges
 
-    def add_challenge(self, challenge: Challenge) -> Challenge:
-        """Store a new challenge; return it with its id."""
-        row = row_of(challenge, "id")
+    def add_challenge(self, challenge: Challenge, *, request_id: str | None = None) -> Challenge:
+        """Store a new challenge; return it with its id. No other may have the `request_id`."""
+        row = row_of(challenge, "id") | {"request_id": request_id}
         with self.store.writing() as connection:
             new = insert(ladder_challenges).values(row).returning(ladder_challenges)
             return _challenge_of(connection.execute(new).one())
 
     def challenge(self, challenge_id: int) -> Challenge | None:
         """Return a challenge, None if there is none with this id."""
-        query = select(ladder_challenges).where(ladder_challenges.c.id == min(challenge_id, LARGEST_ID))
-        return next(iter(self._all(query, _challenge_of)), None)
+        return self._challenge(ladder_challenges.c.id == min(challenge_id, LARGEST_ID))
+
+    def challenge_of_request(self, request_id: str) -> Challenge | None:
+        """Return the challenge that a request has made, None if there is none."""
+        return self._challenge(ladder_challenges.c.request_id == request_id)
 
     def challenges(
         self,
@@ -451,6 +454,9 @@ class Book:
             for challenge_id, done, running in connection.execute(query):
                 counted[challenge_id] = done, running
         return counted
+
+    def _challenge(self, condition: ColumnElement[bool]) -> Challenge | None:
+        return next(iter(self._all(select(ladder_challenges).where(condition), _challenge_of)), None)
 
     # Actions of organisers
 

@@ -8,7 +8,7 @@ INSERT INTO "games" VALUES(20,NULL,NULL,NULL,NULL,'3251793650747258',2,'family',
 INSERT INTO "games" VALUES(21,NULL,NULL,NULL,NULL,'3251793650747258',2,'family','product','["cem","bob"]','[0,1]','[1,0]','[0,0]','[0,0]','[0,0]','[1,2]','[1,2]','["finished","finished"]','[]',30,120.0,120.5,121.0);
 INSERT INTO "games" VALUES(30,NULL,NULL,NULL,NULL,'1703678424051037',2,'family','product','["cem","ann"]','[0,1]','[0,1]','[0,0]','[0,0]','[0,0]','[2,1]','[2,1]','["finished","finished"]','[]',30,129.0,129.5,130.0);
 INSERT INTO "ladder_beliefs" VALUES('2-family',3,X'7B7D');
-INSERT INTO "ladder_challenges" VALUES(1,'ann','2-family','challenge','["bob"]','[]',2,NULL,'playing',12.0,99.0);
+INSERT INTO "ladder_challenges" VALUES(1,'r','ann','2-family','challenge','["bob"]','[]',2,NULL,'playing',12.0,99.0);
 INSERT INTO "ladder_deals" VALUES(1,1,'2-family','rated','[1,2]','5748421469063036',NULL,20.0,1,102.0,NULL,NULL);
 INSERT INTO "ladder_deals" VALUES(2,1,'2-family','challenge','[1,2]','7102769364737528',1,20.0,2,111.0,NULL,NULL);
 INSERT INTO "ladder_deals" VALUES(3,1,'2-family','rated','[2,3]','3251793650747258',NULL,20.0,3,121.0,1,NULL);

@@ -236,7 +236,7 @@ def test_any_number_of_versions_is_read(store: Store) -> None:
 
 def test_what_is_read_of_a_ladder(store: Store) -> None:
     ladder = ladder_with_bots(store)
-    made = ladder.add_challenge(challenge())
+    made = ladder.add_challenge(challenge(), request_id="r")
     first, second = begun(ladder, 1, 2), begun(ladder, 3, 1, challenge_id=made.id, deal_seed=5)
     dropped = begun(ladder, 2, 3)
     ladder.drop_deal(dropped.id, 30.0)
@@ -260,7 +260,11 @@ def test_what_is_read_of_a_ladder(store: Store) -> None:
     assert [version.bot for version in ladder.versions([2]).values()] == ["bob"]
     assert [len(list(ladder.rated_deals(after))) for after in (0, 1)] == [1, 0]
     assert ladder.last_finished() == 1
-    assert ladder.challenge(1) == replace(made, state=entries.ChallengeState.FINISHED)
+    assert (
+        ladder.challenge_of_request("r")
+        == ladder.challenge(1)
+        == replace(made, state=entries.ChallengeState.FINISHED)
+    )
     finished_ones: dict[str, Any] = {"states": [entries.ChallengeState.FINISHED], "bots": ["ann"]}
     assert [len(ladder.challenges(3, **finished_ones, created_after=at)) for at in (11.0, 13.0)] == [1, 0]
 
@@ -328,7 +332,7 @@ def test_a_ladder_of_an_earlier_version_goes_on(store: Store) -> None:
     assert states == [getattr(entries.DealState, name) for name in ("OPEN", "VOIDED", "FINISHED", "FINISHED")]
     assert ladder.leaderboards(1) == {"2-family": [line_of(ladder)]}
     assert [(season.deals, season.games) for season in ladder.seasons(9)] == [(0, 0), (1, 6)]
-    known = ladder.challenge(1)
+    known = ladder.challenge_of_request("r")
     assert known is not None
     assert (known.state, known.opponents) == (entries.ChallengeState.PLAYING, ("bob",))
     assert [one.kind.value for one in ladder.actions(9)] == ["suspend", "void"]

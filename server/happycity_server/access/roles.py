@@ -186,6 +186,15 @@ class Principal:
         """Who asks, as the rules of what is seen tell callers apart."""
         return max((seen for role, seen in _VIEWERS.items() if role in self.roles), default=Viewer.PUBLIC)
 
+    def request_key(self, request_id: str) -> str | None:
+        """Return the key under which a request is remembered, so that repeating it changes nothing.
+
+        It has the caller before the id, as "1" is what many callers send; None without an id. ApiError if the
+        id is too long.
+        """
+        check_request_id(request_id)
+        return f"{self.caller} {request_id}" if request_id else None
+
     def check_name(self, name: str, *, house: Collection[str] = ()) -> None:
         """Require that a bot plays under its token's name, and none under one of the house; else ApiError."""
         if self.own_bot and name != self.own_bot:

@@ -226,7 +226,7 @@ class LadderService:
 
     async def CreateChallenge(self, caller: Principal, request: pb.CreateChallengeRequest) -> pb.Challenge:
         """Take what an author asks for."""
-        ladder = self._ladder().ladder
+        ladder, key = self._ladder().ladder, caller.request_key(request.request_id)
         wanted = Challenge(
             bot=request.bot,
             board=request.board,
@@ -236,7 +236,7 @@ class LadderService:
             old_version_id=request.old_version_id or None,
         )
         self._check_own_bot(caller, wanted.bot)
-        return await self._message(await ladder.challenges.create(wanted))
+        return await self._message(await ladder.challenges.create(wanted, request_key=key))
 
     async def AcceptChallenge(self, caller: Principal, request: pb.AcceptChallengeRequest) -> pb.Challenge:
         """Accept a challenge."""

@@ -43,11 +43,12 @@ class TournamentService:
 
     async def CreateTournament(self, caller: Principal, request: pb.CreateTournamentRequest) -> pb.Tournament:
         """Set up a tournament and begin it once its bots are there."""
+        key = caller.request_key(request.request_id)
         paths = _paths(request.config)
         with fields_named(lambda name: paths.get(name, f"config.{name}".removesuffix("."))):
             check_bots(request.config.bots)  # first, as it is cheap
             config = tournament_config_of(request.config, default_seed=secrets.randbits(53))
-            tournament_id = await self._tournaments.create(config)
+            tournament_id = await self._tournaments.create(config, request_key=key)
         return await self._message(caller, tournament_id)
 
     async def GetTournament(self, caller: Principal, request: pb.GetTournamentRequest) -> pb.Tournament:

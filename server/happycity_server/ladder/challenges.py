@@ -40,16 +40,17 @@ class Challenges:
     on_change: Callable[[], None] = lambda: None
     """Called when a challenge was made or answered."""
 
-    async def create(self, wanted: Challenge) -> Challenge:
-        """Make a challenge.
+    async def create(self, wanted: Challenge, *, request_key: str | None = None) -> Challenge:
+        """Make a challenge, or return the one that a request with this key has made.
 
         Of `wanted`, state and times are ignored, and the board may be "", the first one. ApiError if it may
         not be asked for.
         """
         # The thread that writes is for those that are granted: refusals, however many, delay no game.
-        await self.book.load(self._granted, wanted)
-        challenge = await self.book.write(self._create, wanted)
-        self.on_change()
+        challenge = await self.book.load(self._granted, wanted, request_key)
+        if not challenge.id:
+            challenge = await self.book.write(self._create, wanted, request_key)
+            self.on_change()
         return challenge
 
     async def answer(self, challenge_id: int, bot: str, answer: ChallengeAnswer) -> Challenge:
@@ -96,13 +97,18 @@ class Challenges:
 
     # In the thread that writes, nothing changes between what these read and what they write.
 
-    def _create(self, wanted: Challenge) -> Challenge:
-        made = self.book.add_challenge(self._granted(wanted))
+    def _create(self, wanted: Challenge, request_key: str | None) -> Challenge:
+        granted = self._granted(wanted, request_key)
+        if granted.id:
+            return granted
+        made = self.book.add_challenge(granted, request_id=request_key)
         _log.info("challenge_made", challenge=made.id, bot=made.bot, kind=made.kind.value, deals=made.deals)
         return made
 
-    def _granted(self, wanted: Challenge) -> Challenge:
-        """Return the challenge to be stored, whose id is 0; ApiError if it may not be asked for."""
+    def _granted(self, wanted: Challenge, request_key: str | None) -> Challenge:
+        """Return the challenge of the same request, or the one to be stored, whose id is 0."""
+        if request_key is not None and (known := self.book.challenge_of_request(request_key)) is not None:
+            return known
         now, quotas = self.book.clock(), self.book.config.quotas
         board = board_named(self.book.config, wanted.board)
         check_challenge(wanted, board, quotas)

@@ -72,10 +72,11 @@ class Tournaments:
         self._rated: tuple[tuple[int, int, int], pb.FinalRatings | None] | None = None
         """The last final ratings, with the tournament's id, and its stored games and bots then."""
 
-    async def create(self, config: TournamentConfig) -> int:
+    async def create(self, config: TournamentConfig, *, request_key: str | None = None) -> int:
         """Set up a tournament and begin to play it; return its id.
 
-        ApiError if too many are open, ConfigError if no tournament can be made of this configuration.
+        A request key that was used before returns the tournament of that request. ApiError if too many are
+        open, ConfigError if no tournament can be made of this configuration.
         """
         self._check_room()  # first, as it is cheap
         # Schedules of hundreds of bots take long to make, and all matches would wait meanwhile.
@@ -83,6 +84,10 @@ class Tournaments:
         schedule = await asyncio.to_thread(schedule_of, config)
         store, created_at = self._store.store, self._places.unix_clock()
         async with self._starting:
+            if request_key is not None:
+                known = await self._store.read(store.tournament_of_request, request_key)
+                if known is not None:
+                    return known
             self._check_room()
             self.running.check_hosted(config)
             tournament_id = await self._store.write(
@@ -90,6 +95,7 @@ class Tournaments:
                 config.json(),
                 games_total=schedule.total_games,
                 created_at=created_at,
+                request_id=request_key,
             )
         _log.info(
             "tournament_created",

@@ -59,11 +59,12 @@ class Ladder:
 
     async def ask(self, bot: str = "anna", kind: DealKind = DealKind.RATED, **fields: Any) -> Challenge:
         """Ask for a deal, or more."""
+        key = fields.pop("request_key", None)
         wanted = Challenge(**{"bot": bot, "board": "", "kind": kind, "deals": 1, **fields})
-        return await self.challenges.create(wanted)
+        return await self.challenges.create(wanted, request_key=key)
 
-    async def against(self, bot: str, *opponents: str) -> Challenge:
-        return await self.ask(bot, DealKind.CHALLENGE, opponents=opponents)
+    async def against(self, bot: str, *opponents: str, request_key: str | None = None) -> Challenge:
+        return await self.ask(bot, DealKind.CHALLENGE, opponents=opponents, request_key=request_key)
 
     async def answer(self, number: int, bot: str, answer: ChallengeAnswer) -> Challenge:
         return await self.challenges.answer(number, bot, answer)
@@ -139,6 +140,15 @@ async def test_wrong_challenges_are_refused(ladder: Ladder) -> None:
         with pytest.raises(ApiError, match=text) as refused:
             await ladder.ask(**fields)
         assert refused.value.reason.name == reason
+
+
+async def test_repeated_request_makes_one_challenge(ladder: Ladder) -> None:
+    """The same id returns the same challenge, as it stands now."""
+    first = await ladder.against("anna", *HOUSE, request_key="caller:1")
+    await ladder.answer(first.id, "anna", WITHDRAW)
+    again = await ladder.against("anna", *HOUSE, request_key="caller:1")
+    assert again == replace(first, state=ChallengeState.WITHDRAWN)
+    assert (await ladder.against("anna", *HOUSE, request_key="caller:2")).id != first.id
 
 
 async def test_no_ends_a_challenge_for_good(ladder: Ladder) -> None:

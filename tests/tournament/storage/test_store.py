@@ -104,6 +104,15 @@ def test_tournaments_are_found_by_their_bots(store: Store) -> None:
     assert ids(store.tournaments(None, bot="ann", states={FINISHED})) == [last]
 
 
+def test_a_request_is_found_again(store: Store) -> None:
+    add_tournament(store)
+    made = add_tournament(store, request_id="a1")
+    assert (store.tournament_of_request("a1"), store.tournament_of_request("a2")) == (made, None)
+    with pytest.raises(StoreError, match="refuses what it holds already"):
+        add_tournament(store, request_id="a1")
+    assert len(store.tournaments(None)) == 2
+
+
 def test_changes_are_those_of_one_tournament(store: Store) -> None:
     """Its configuration and what went wrong, and nothing else; one that isn't there is refused."""
     first, second = add_tournament(store), add_tournament(store)
@@ -159,10 +168,11 @@ def test_a_row_that_cannot_be_read_hides_no_other(store: Store) -> None:
 
 
 def test_a_deleted_tournament_is_gone_with_its_games(store: Store) -> None:
-    first, second = add_tournament(store), add_tournament(store)
+    first, second = add_tournament(store), add_tournament(store, request_id="a1")
     add_games(store, *stored_games(first), single_game(20), *stored_games(second, 30))
     assert store.delete_tournament(second) == 8
-    assert nothing(store.tournament(second), store.game(30), store.record(30))
+    assert nothing(store.tournament(second), store.tournament_of_request("a1"))
+    assert nothing(store.game(30), store.record(30))
     assert (store.results(second), store.progress(second)) == ([], Progress())
     assert ids(store.games(100)) == [20, *range(8, 0, -1)]
     assert store.record(1) == store.record(20) == RECORD

@@ -208,6 +208,7 @@ def tournament_of(row: Row[Any]) -> StoredTournament:
     config, state = _json(row.config, {}), stored_state(row.state)
     return StoredTournament(
         id=row.id,
+        request_id=row.request_id,
         config=config,
         games_total=row.games_total,
         state=state if config else TournamentState.UNREADABLE,

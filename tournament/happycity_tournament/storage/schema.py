@@ -49,6 +49,7 @@ tournaments = Table(
     "tournaments",
     metadata,
     Column("id", _Id, primary_key=True),
+    Column("request_id", String, unique=True),  # with the caller before it; null without one
     # Not JSON: a row that can't be read must not keep the others from being read.
     Column("config", String, nullable=False),
     Column("seed", String),  # that of the configuration, as tournaments with the same one have the same deals
@@ -170,6 +171,7 @@ ladder_challenges = Table(
     "ladder_challenges",
     metadata,
     Column("id", _Id, primary_key=True),
+    Column("request_id", String, unique=True),  # with the caller before it
     *_columns(String, "bot", "board", "kind"),
     *_columns(JSON, "opponents", "accepted"),
     Column("deals", Integer, nullable=False),

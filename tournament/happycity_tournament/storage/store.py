@@ -74,9 +74,17 @@ class Store(Database):
     on_ladder_games: Callable[[Connection, Sequence[FinishedGame]], None] | None = None
     """What a ladder does with its games in the transaction that stores them; set by the ladder."""
 
-    def create_tournament(self, config: Mapping[str, Any], *, games_total: int, created_at: float) -> int:
-        """Store a new tournament, which is waiting, and return its id."""
+    def create_tournament(
+        self,
+        config: Mapping[str, Any],
+        *,
+        games_total: int,
+        created_at: float,
+        request_id: str | None = None,
+    ) -> int:
+        """Store a new tournament, which is waiting, and return its id; no other may have the `request_id`."""
         row: dict[str, Any] = {
+            "request_id": request_id,
             "config": _text(config),
             "seed": str(config["seed"]) if "seed" in config else None,
             "games_total": games_total,
@@ -209,6 +217,11 @@ class Store(Database):
 
     def _unknown(self, tournament_id: int) -> StoreError:
         return StoreError(self.url, f"has no tournament {tournament_id}")
+
+    def tournament_of_request(self, request_id: str) -> int | None:
+        """Return the id of the tournament that a request has made, None if there is none."""
+        query = select(tournaments.c.id).where(tournaments.c.request_id == request_id)
+        return self._first(query, lambda row: int(row.id))
 
     def states_by_deals(self, tournament_ids: Collection[int]) -> dict[int, list[TournamentState]]:
         """Return by tournament its own state, then those of unfinished others with the same seed.

@@ -38,6 +38,8 @@ class StoredTournament:
     state: TournamentState
     created_at: float
     """Unix time in seconds."""
+    request_id: str | None = None
+    """That of the request by which it was made, after its caller, if it had one."""
     problems: Problems = field(default_factory=Problems)
     profiles: Mapping[str, BotProfile] = field(default_factory=dict)
     """What its bots said of themselves, by their names, of those that have connected since it began."""
