@@ -65,8 +65,8 @@ class NotableGame:
 def write_report(source: Source, out: Path, *, sharing: Sequence[str], processes: int) -> int:
     """Write the report of a source of one tournament, or of none, and return its number of games.
 
-    Copies of a game, practice, and games after the decision of a test are left out. The bots `sharing` are
-    those that are known to have played in so many common processes, so that their times depend on each other.
+    Copies of a game, practice, and games after the decision of a test are left out. `sharing` names the bots
+    that ran together in a number of `processes`, so the think times of one depend on the others.
     """
     tournaments = source.tournaments()
     rules = CountingRules(tournaments)
