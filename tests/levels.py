@@ -11,14 +11,20 @@
 A test's CPU time is that of its own process and of the programs that it started, with its own fixtures but
 without those that it shares. Its unit is a loop of additions that is timed in the same process, so that it
 doesn't depend on the machine: the limits are those of one that adds 20 million numbers a second.
+
+A machine that others share can add as fast as ever while each read of memory takes a hundred times as long.
+So whether a test fails for its cost is judged by the slower of two loops, of additions and of reads.
 """
 
 from __future__ import annotations
 
+import random
 import resource
 import time
 from collections import defaultdict, deque
 from collections.abc import Generator
+from functools import cache
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Self
 
@@ -64,10 +70,15 @@ _FIXTURES: Final = {"cluster": 3, "browser": 3, "engine": 3}
 _MEANS: Final = (0.05, 0.1, 0.2, 0.5, 1.0)
 """CPU seconds of a test on the whole, by the highest level of a run; for the estimate at its beginning."""
 _ADDITIONS: Final = 20_000
+_READS: Final = 2_000
+_TABLE: Final = 50_000
+"""Objects from which to read: some 10 MB, more than the cache of a core."""
 _SPEEDS: Final = 200
 _SECONDS_BETWEEN_SPEEDS: Final = 0.1
 """CPU time after which the speed of the process is measured again."""
 _ADDITIONS_PER_SECOND: Final = 20e6
+_READS_PER_SECOND: Final = 2e6
+"""Reads in random order of that machine, where other programs have used the caches in between."""
 
 
 def folder_level(path: Path) -> int:
@@ -123,13 +134,46 @@ class Cost(NamedTuple):
         return self.seconds > times * LIMITS.get(self.level, float("inf"))
 
 
+class Speed(NamedTuple):
+    """How fast this process is now, in units of the machine for which the limits are."""
+
+    of_additions: float
+    of_reads: float
+    """Of objects that lie in memory in random order, and are in no cache."""
+
+    @classmethod
+    def now(cls) -> Self:
+        """Measure it, for about a millisecond each."""
+        return cls(additions_per_second() / _ADDITIONS_PER_SECOND, reads_per_second() / _READS_PER_SECOND)
+
+
 def additions_per_second() -> float:
-    """Measure this process's speed, for about a millisecond."""
+    """Measure the speed of a loop that needs no memory."""
     began = time.thread_time()
     total = 0
     for number in range(_ADDITIONS):
         total += number
     return _ADDITIONS / (time.thread_time() - began)
+
+
+def reads_per_second() -> float:
+    """Measure the speed of a loop that needs memory."""
+    table = _table()
+    table.rotate(_READS)  # so that they have not been read just before
+    objects = list(islice(table, _READS))
+    began = time.thread_time()
+    total = 0
+    for each in objects:
+        total += each["number"]
+    return _READS / (time.thread_time() - began)
+
+
+@cache
+def _table() -> deque[dict[str, int]]:
+    """Return objects in another order than they lie in memory."""
+    table = [{"number": number} for number in range(_TABLE)]
+    random.Random(1).shuffle(table)
+    return deque(table)
 
 
 class Used(NamedTuple):
@@ -163,7 +207,7 @@ class Costs:
         self._began = Used(0.0, 0.0)
         self._timed = 0.0
         """The CPU time of this process when its speed was measured last."""
-        self._speeds: deque[float] = deque(maxlen=_SPEEDS)
+        self._speeds: deque[Speed] = deque(maxlen=_SPEEDS)
         """Those of the last tests: a test is slowed down by other programs for longer than a loop shows."""
         self._costs: list[Cost] = []
 
@@ -202,19 +246,18 @@ class Costs:
         yield
         ended = Used.now()
         if not self._speeds or ended.own - self._timed > _SECONDS_BETWEEN_SPEEDS:
-            self._speeds.append(additions_per_second())
+            self._speeds.append(Speed.now())
             self._timed = ended.own
         used = ended.minus(self._began).minus(self._shared)
-        seconds = sum(used) * self._speeds[-1] / _ADDITIONS_PER_SECOND
-        cost = Cost(item.nodeid, level_of(item), seconds)
+        cost = Cost(item.nodeid, level_of(item), sum(used) * self._speeds[-1].of_additions)
         item.user_properties.append(("cost", tuple(cost)))
         # By the slowest of the last speeds, so that a busy machine lets no test fail; and without programs
         # where there should be none, as their ends may be noticed in a later test than they were started by.
         least_used = sum(used) if cost.level > 1 else used.own
-        least = cost._replace(seconds=least_used * min(self._speeds) / _ADDITIONS_PER_SECOND)
+        least = cost._replace(seconds=least_used * min(map(min, self._speeds)))
         if self._strict and least.exceeds(MARGIN):
             pytest.fail(
-                f"{seconds:.1f} CPU seconds, where level {cost.level} has {LIMITS[cost.level]:g}: "
+                f"{cost.seconds:.1f} CPU seconds, where level {cost.level} has {LIMITS[cost.level]:g}: "
                 "make it cheaper, or give it another level (CONTRIBUTING.md, Tests)",
                 pytrace=False,
             )

@@ -6,7 +6,10 @@ from typing import Any
 
 import pytest
 from tests import levels
-from tests.levels import Cost, Costs
+from tests.levels import Cost, Costs, Speed
+
+AS_MEANT = Speed(1.0, 1.0)
+"""The machine for which the limits are."""
 
 
 def item(path: str, *marks: pytest.MarkDecorator, fixtures: tuple[str, ...] = (), **params: object) -> Any:
@@ -95,17 +98,17 @@ def spend(seconds: float) -> None:
 
 
 def test_what_others_use_too_is_not_charged(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(levels, "additions_per_second", lambda: 20e6)
+    monkeypatch.setattr(Speed, "now", lambda: AS_MEANT)
     charged = cost(Costs(listed=0, strict=True), item("game/test_x.py"), own=0.002, shared=0.05)
     assert 0.002 <= charged.seconds < 0.05
 
 
-@pytest.mark.parametrize("speed", [20e6, 10e6])
+@pytest.mark.parametrize("speed", [1.0, 0.5])
 def test_a_test_far_above_its_limit_fails(monkeypatch: pytest.MonkeyPatch, speed: float) -> None:
     """On a machine of half the speed the same work is allowed twice the time."""
     monkeypatch.setattr(levels, "LIMITS", {0: 0.002})
-    monkeypatch.setattr(levels, "additions_per_second", lambda: speed)
-    work = 20e6 / speed
+    monkeypatch.setattr(Speed, "now", lambda: Speed(speed, speed))
+    work = 1 / speed
     above = cost(Costs(listed=0, strict=False), item("game/test_x.py"), own=0.003 * work)
     assert above.exceeds()
     assert above.seconds == pytest.approx(0.003, rel=0.5)
@@ -132,12 +135,13 @@ def test_what_exceeds_its_level_is_reported() -> None:
     ]
 
 
-def test_a_test_on_a_busy_machine_does_not_fail(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What slows it down may be over when the loop is timed, but it also slowed down the tests before."""
-    speeds = iter([2e6, 20e6])
+@pytest.mark.parametrize("busy", [Speed(0.1, 1.0), Speed(1.0, 0.1)])
+def test_a_test_on_a_busy_machine_does_not_fail(monkeypatch: pytest.MonkeyPatch, busy: Speed) -> None:
+    """What slows it down may be over when the loops are timed, but it also slowed down the tests before."""
+    speeds = iter([busy, AS_MEANT])
     monkeypatch.setattr(levels, "LIMITS", {0: 0.002})
     monkeypatch.setattr(levels, "_SECONDS_BETWEEN_SPEEDS", 0.0)
-    monkeypatch.setattr(levels, "additions_per_second", lambda: next(speeds))
+    monkeypatch.setattr(Speed, "now", lambda: next(speeds))
     costs = Costs(listed=0, strict=True)
     cost(costs, item("game/test_x.py"), own=0.001)
     assert cost(costs, item("game/test_y.py"), own=0.01).exceeds(levels.MARGIN)
