@@ -13,7 +13,7 @@ import pytest_asyncio
 from playwright.async_api import Browser, BrowserContext, Page, expect
 from tests.browser import running_chromium
 from tests.server.api.tournaments import config as tournament_config
-from tests.server.conftest import playing
+from tests.server.conftest import RandomMove, playing
 from tests.server.harness import matches_at, met, serving, terms, tournaments_at
 from tests.waiting import LIMIT, MILLISECONDS
 from tests.web.ladders import LadderSite, ladder_site
@@ -21,6 +21,7 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 
 from happycity import Config, Mode
 from happycity.wire.messages import config_message
+from happycity_client import BotFactory
 from happycity_server.app import Clocks
 from happycity_web import background, guard, serve
 
@@ -58,13 +59,15 @@ class Site:
 
 
 @asynccontextmanager
-async def site_in(folder: Path, *, clocks: Clocks | None = None) -> AsyncIterator[Site]:
+async def site_in(
+    folder: Path, *, clocks: Clocks | None = None, bot: BotFactory = RandomMove
+) -> AsyncIterator[Site]:
     """Yield a server that is open to everybody, where three bots wait for games that tests set up."""
     async with serving(folder, clocks=clocks, web="127.0.0.1:0") as (server, channel):
         assert server.web is not None
         async with (
             httpx.AsyncClient(timeout=LIMIT, base_url=server.web) as client,
-            playing(server.address, "anna", "bob", "carl", games=0),
+            playing(server.address, "anna", "bob", "carl", bot=bot, games=0),
         ):
             yield Site(server.web, server.address, channel, client)
 

@@ -1,6 +1,6 @@
 """What pages weigh: all that a browser with an empty cache gets, with the headers, as it is sent."""
 
-import itertools
+import random
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -8,10 +8,12 @@ from typing import Any, NamedTuple
 
 import pytest
 from playwright.async_api import Browser, Page
+from tests.server.conftest import RandomMove
 from tests.web.conftest import Site, site_in
 from tests.web.table import next_decision, sit_down
 
-from happycity import Mode
+from happycity import Mode, Move
+from happycity_client import Decision
 from happycity_server.app import Clocks
 
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.level(3)]
@@ -74,18 +76,25 @@ async def test_home_is_light(browser: Browser, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("players", "mode", "seconds", "most"),
     [
-        (3, Mode.FAMILY, 0.00005, 40_500),
-        (4, Mode.EXPERT, 0.00005, 43_500),
-        (5, Mode.EXPERT, 0.00005, 45_000),
+        (3, Mode.FAMILY, 0.0001, 40_500),
+        (4, Mode.EXPERT, 0.0001, 43_500),
+        (5, Mode.EXPERT, 0.0001, 45_000),
         (5, Mode.EXPERT, 0.03, 45_000),
     ],
 )
 async def test_match_is_light(
     players: int, mode: Mode, seconds: float, most: int, browser: Browser, tmp_path: Path
 ) -> None:
-    """Of quick and of slow bots, on a clock that passes by some `seconds` each time that it is read."""
-    clocks = Clocks(steady=itertools.count(1000.0, seconds).__next__)
-    async with site_in(tmp_path, clocks=clocks) as site, loading(browser) as loads:
+    """Of quick and of slow bots, which think for about so many `seconds`; nothing else takes time."""
+    now, times = [1000.0], random.Random(1)
+
+    class Thinking(RandomMove):
+        def choose(self, decision: Decision) -> Move:
+            now[0] += times.uniform(0.5, 1.5) * seconds
+            return super().choose(decision)
+
+    clocks = Clocks(steady=lambda: now[0])
+    async with site_in(tmp_path, clocks=clocks, bot=Thinking) as site, loading(browser) as loads:
         match = await site.finished_match(*["anna", "bob", "carl", "anna", "bob"][:players], mode=mode)
         await loads.page.goto(f"{site.url}/matches/{match}?ply=0", wait_until="networkidle")
         loads.check(most=most, requests=8)

@@ -28,6 +28,8 @@ _NOTED = frozenset({EventKind.DECK_REBUILT, EventKind.EFFECT_PAID, EventKind.CAR
 """What is shown of what follows from a move."""
 _MOVES = frozenset(kind for kind in EventKind if kind <= EventKind.COPY)
 _UNREAD = frozenset({"ply", "phase", "move", "uses"})
+_OF_ONE_POSITION: Json = {"placed": None, "begins": None, "drawn": []}
+"""What a page doesn't carry over from the position before, and its value where the page has none."""
 _FINAL = ("points", "coins", "inhabitants", "hearts")
 """What only the result knows in full, as specials copy at the end (article 6.3)."""
 
@@ -129,17 +131,20 @@ def playback_json(
 def page_text(game: Json) -> str:
     """Return a game as its page has it: of each position, what is different from the one before.
 
-    What is absent there, unlike before, is null. Left out is what no script reads, and the words that the
-    page has in its list of moves.
+    What is absent there, unlike before, is null, but for what belongs to one position alone. Left out is what
+    no script reads, and the words that the page has in its list of moves.
     """
     plies: list[Json] = []
     before: Json = {}
     for ply in game["plies"]:
         left_out = _UNREAD | {"text"} if ply.get("answered") else _UNREAD
         shown = {name: value for name, value in ply.items() if name not in left_out}
+        own = {name: shown.pop(name) for name in _OF_ONE_POSITION}
         gone = dict.fromkeys(name for name in before if name not in shown)
         new = {name: value for name, value in shown.items() if name not in before or before[name] != value}
-        plies.append(gone | new)
+        plies.append(
+            gone | new | {name: value for name, value in own.items() if _OF_ONE_POSITION[name] != value}
+        )
         before = shown
     return encode({**game, "plies": plies})
 
