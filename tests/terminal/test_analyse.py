@@ -26,6 +26,8 @@ def test_the_first_line_says_where_most_was_lost() -> None:
     worst = content["decisions"][0]
     assert f"decision {worst['decision']} of " in done.output
     assert done.output.count("places lost ---") == 3
+    assert worst["why"]
+    assert "; ".join(worst["why"]) in " ".join(done.output.split())
     assert f"luck of the draws: {content['luck']:+.2f} places" in done.output
 
 

@@ -32,7 +32,7 @@ def seats(is_weak: IsWeak, *, games: int = 80, seed: int = 1) -> list[SeatDecisi
                 decisions.append(
                     CostlyDecision(
                         game=game, decision=1, seat=0, round=number, phase=phase, move="a", best="b",
-                        loss=loss, loss_at_random=at_random,
+                        why=(), loss=loss, loss_at_random=at_random,
                     )
                 )  # fmt: skip
         made.append(SeatDecisions(opponents, decisions))

@@ -18,7 +18,7 @@ from happycity_viewer.templates import COLOUR_WORDS
 from tools import ROOT
 
 TEXTS = ROOT / "viewer" / "happycity_viewer" / "texts"
-SOURCES = ("viewer/happycity_viewer", "web/happycity_web")
+SOURCES = ("viewer/happycity_viewer", "web/happycity_web", "game/happycity/text")
 _METHODS = {".html": "jinja2", ".js": "javascript", ".py": "python"}
 _KEYWORDS = {"_": None, "gettext": None, "ngettext": (1, 2), "pgettext": ((1, "c"), 2)}
 _OPTIONS: dict[str, dict[str, str | bool]] = {

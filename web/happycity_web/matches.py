@@ -12,6 +12,7 @@ from starlette.responses import Response
 
 from happycity import Move
 from happycity.records.record import Json
+from happycity.text.reasons import reasons
 from happycity.text.words import move_in_words
 from happycity.v1 import match_pb2
 from happycity.v1 import match_service_pb2 as match_pb
@@ -139,7 +140,10 @@ async def analysis_page(feeds: Feeds, request: Request, query: MatchQuery) -> Pa
             for move, coins in step.options
         ]
         line = [words(entry["move"], entry["coins"]) for entry in costly["line"]]
-        questions.append({**costly, "tries": tries, "line": line})
+        assert step.move is not None, "decisions of finished games have a move"
+        best = Move.parse(costly["line"][0]["move"])
+        why = reasons(step.view, dict(step.options), best, step.move, texts)
+        questions.append({**costly, "tries": tries, "line": line, "why": why})
     values = {
         "match": match_id,
         "analysis": analysis,

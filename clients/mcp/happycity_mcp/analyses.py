@@ -26,7 +26,7 @@ class BotAnalysis(BaseModel):
     diagnosis: str = Field(description="Where most is lost, in a sentence.")
     loss_by_phase: dict[str, float]
     decisions: list[dict[str, Any]] = Field(
-        description="The costliest ones first: round, phase, move, best and loss."
+        description="The costliest ones first: round, phase, move, best, why and loss."
     )
 
     @property
@@ -34,7 +34,7 @@ class BotAnalysis(BaseModel):
         """The same for reading."""
         lines = [
             f"- game {one['game']}, decision {one['decision']}, round {one['round']}: {one['move']} cost "
-            f"{one['loss']:.2f} places; better: {one['best']}"
+            f"{one['loss']:.2f} places; better: {'; '.join((one['best'], *one['why']))}"
             for one in self.decisions
         ]
         look = "Look at a position with: happycity show SOURCE GAME --from DECISION"

@@ -14,6 +14,7 @@ from happycity.records.playback import Playback
 from happycity.records.record import Json, loads, state_json
 from happycity.rules.scoring import shared_places
 from happycity.text.board import Line, Style
+from happycity.text.reasons import reasons
 from happycity.text.words import card_name, move_in_words, plural
 from happycity_evaluation import analysis as game_analysis
 from happycity_evaluation.analysis import Analysis, JudgedDecision, best_line
@@ -104,6 +105,11 @@ def _weaknesses(found: Weaknesses, evaluator: Evaluator) -> Iterator[Line]:
     for costly in found.decisions:
         where = f"{costly.game:>6}  {costly.decision:>8}  {costly.round:>5}  {costly.loss:>5.2f}"
         yield ((f"{where}  {costly.move}; {costly.best}", Style.PLAIN),)
+        indent = " " * (len(where) + 2)
+        for line in wrap(
+            "; ".join(costly.why), text_width(), initial_indent=indent, subsequent_indent=indent
+        ):
+            yield ((line, Style.DIM),)
 
 
 def _evaluator_in_words(evaluator: Evaluator) -> str:
@@ -190,6 +196,8 @@ def _position(playback: Playback, decision: JudgedDecision) -> Iterator[Line]:
     yield ()
     yield from frame(playback, decision.decision_id - 1, text_width())
     yield ((f"better: {_moves(playback, decision)[1]}", Style.TITLE),)
+    for line in wrap("; ".join(_why(playback, decision)), text_width()):
+        yield ((line, Style.PLAIN),)
     yield ()
 
 
@@ -201,6 +209,11 @@ def _moves(playback: Playback, decision: JudgedDecision) -> tuple[str, str]:
         move_in_words(move, coins[move], playback.bots) for move in (decision.move, decision.best)
     )
     return chosen + ("" if playback.was_answered(step) else " (played for it)"), best
+
+
+def _why(playback: Playback, decision: JudgedDecision) -> list[str]:
+    step = playback.steps[decision.decision_id - 1]
+    return reasons(step.view, dict(step.options), decision.best, decision.move)
 
 
 def _analysis_json(playback: Playback, analysis: Analysis, evaluator: Evaluator, record: Json) -> Json:
@@ -227,6 +240,7 @@ def _analysis_json(playback: Playback, analysis: Analysis, evaluator: Evaluator,
                 "move": decision.move.text,
                 "answered": playback.was_answered(playback.steps[decision.decision_id - 1]),
                 "best": decision.best.text,
+                "why": _why(playback, decision) if decision.loss >= LEAST_LOSS else [],
                 "expected_place": decision.place,
                 "loss": decision.loss,
                 "losses": {move.text: loss for move, loss in decision.losses.items()},

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from happycity.records.playback import Playback
 from happycity.records.record import loads
+from happycity.text.reasons import reasons
 from happycity.text.words import move_in_words
 from happycity_evaluation.analysis import judged_decisions
 from happycity_evaluation.evaluator import Evaluator
@@ -68,6 +69,8 @@ class CostlyDecision:
     move: str
     """What was chosen."""
     best: str
+    why: Sequence[str]
+    """What speaks for the best move."""
     loss: float
     loss_at_random: float
     """What a move chosen at random would lose; 0 without an answer."""
@@ -324,6 +327,9 @@ def _judged(game: StoredGame, *, bot: str, playouts: int) -> list[SeatDecisions]
             phase=str(decision.phase) if answered else NO_ANSWER,
             move=chosen,
             best=best,
+            why=reasons(step.view, coins, decision.best, decision.move)
+            if decision.loss >= LEAST_LOSS
+            else (),
             loss=decision.loss,
             loss_at_random=sum(decision.losses.values()) / len(decision.losses) if answered else 0.0,
         )

@@ -283,17 +283,22 @@ class SeatTotals:
 
 
 def totals_after(view: View, move: Move) -> SeatTotals | None:
-    """Return what the seat to decide has with the card that a move adds to its city; None if it adds none.
+    """Return what the seat to decide has with the card that a move adds to its city; None if it adds none."""
+    adds = move.kind in _GAINING and move.card is not None
+    return SeatTotals.of(cities_after(view, move), view.seat) if adds else None
+
+
+def cities_after(view: View, move: Move) -> Cities:
+    """Return the cities with the card that a move adds to the one of the seat to decide, if it adds one.
 
     What the card brings later, and by its effect at once, is left out.
     """
-    if move.kind not in _GAINING or move.card is None:
-        return None
     cities, seat = Cities.of_view(view), view.seat
-    if effect_of(move.card).replaces_last:
-        cities.remove_last(seat)
-    cities.add(seat, move.card)
-    return SeatTotals.of(cities, seat)
+    if move.kind in _GAINING and move.card is not None:
+        if effect_of(move.card).replaces_last:
+            cities.remove_last(seat)
+        cities.add(seat, move.card)
+    return cities
 
 
 def coins_short(cities: Cities, seat: int, card: Card) -> int:
