@@ -14,7 +14,7 @@ from happycity import Config, ConfigError, Game, Move, View
 from happycity_bots import BOTS, ChampionBot, SearchBot
 from happycity_bots.catalogue import factory_of
 from happycity_bots.halving import Candidate, TrialBudget, halve, prune
-from happycity_client import GameStarted
+from happycity_client import Decision, GameStarted
 from happycity_evaluation.features import position_rows
 from happycity_evaluation.network import UNIT, inputs_of
 from happycity_evaluation.turn_strengths import WEIGHTS, champions_network
@@ -119,6 +119,28 @@ def test_budgets_are_read() -> None:
     # The message names those that do.
     with pytest.raises(ConfigError, match="no effect on planner: search, learner and champion take it"):
         factory_of("planner", SMALL)
+
+
+def test_mistakes_go_from_the_planner_to_random_moves() -> None:
+    games = [Game.deal(Config(players=3), seed=seed) for seed in range(200)]
+
+    def share_of_plans(mistakes: float) -> float:
+        same = 0
+        for seed, game in enumerate(games):
+            start = GameStarted(match_id=0, config=Config(), seat=0, bots=("",) * 3, seed=seed)
+            chosen, plan = (
+                factory_of(name, mistakes=share)(start).choose(Decision.of(game, game.events))
+                for name, share in (("careless", mistakes), ("planner", None))
+            )
+            same += chosen == plan
+        return same / len(games)
+
+    assert share_of_plans(0) == 1
+    # Of three decks, a random one is the planner's in a third of the cases.
+    assert 0.55 < share_of_plans(0.5) < 0.8
+    assert 0.2 < share_of_plans(1) < 0.5
+    with pytest.raises(ConfigError, match="--mistakes has no effect on greedy: careless takes it"):
+        factory_of("greedy", mistakes=0.5)
 
 
 @pytest.mark.parametrize("name", ["search", "champion"])

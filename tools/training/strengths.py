@@ -8,14 +8,17 @@ from functools import partial
 
 from happycity import Config, Mode
 from happycity.compiled import is_compiled
-from happycity_bots import BOTS, PlannerBot
+from happycity_bots import BOTS, CarelessBot, PlannerBot
 from happycity_bots.champion import ChampionBot
 from happycity_bots.halving import TrialBudget
 from tools.training.games import BotFactory
 from tools.training.matches import MatchComparison, compare
 
+MISTAKES = (0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.1)
+"""Shares of random decisions: steps from random to planner."""
 CONTENDERS: dict[str, BotFactory] = {
     **BOTS,
+    **{f"careless --mistakes {share}": partial(CarelessBot, mistakes=share) for share in MISTAKES},
     "champion-without-trials": partial(ChampionBot, budget=TrialBudget()),
 }
 SEED = 3 * 10**9

@@ -32,13 +32,21 @@ BOTS: dict[str, type[Bot]] = {
 """The bots that `happycity bot` and the tests know, weakest first."""
 
 
-def factory_of(name: str, budget: TrialBudget | None) -> Callable[[GameStarted], Bot]:
+def factory_of(
+    name: str, budget: TrialBudget | None = None, mistakes: float | None = None
+) -> Callable[[GameStarted], Bot]:
     """Return what makes a reference bot for each game, with a budget for each decision if there is one.
 
+    `mistakes` is the share of decisions that `careless` takes at random.
+
     Raises:
-        ConfigError: there is a budget, and the bot takes none.
+        ConfigError: there is a budget or a share of mistakes, and the bot takes none.
     """
     bot = BOTS[name]
+    if mistakes is not None:
+        if budget is None and issubclass(bot, CarelessBot):
+            return partial(bot, mistakes=mistakes)
+        raise ConfigError(f"--mistakes has no effect on {name}: careless takes it")
     if budget is None:
         return bot
     if issubclass(bot, SearchBot | ChampionBot):

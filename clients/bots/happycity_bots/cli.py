@@ -40,6 +40,12 @@ def bot(
             help="What search and champion may spend on a decision: 200 is playouts, 50ms is time.",
         ),
     ] = None,
+    mistakes: Annotated[
+        float | None,
+        typer.Option(
+            min=0, max=1, help="Share of decisions that careless takes at random: any strength below planner."
+        ),
+    ] = None,
 ) -> None:
     """Play with reference bots until the server shuts down.
 
@@ -48,4 +54,4 @@ def bot(
     # Imported here, or every other command would wait for gRPC.
     from happycity_bots.playing import play_bots  # noqa: PLC0415
 
-    play_bots(names, server=server, token=token, games=games, budget=budget)
+    play_bots(names, server=server, token=token, games=games, budget=budget, mistakes=mistakes)

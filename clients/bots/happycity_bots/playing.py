@@ -19,11 +19,13 @@ def play_bots(
     token: str | None = None,
     games: int = 0,
     budget: str | None = None,
+    mistakes: float | None = None,
 ) -> None:
     """Play with reference bots, `[NAME=]BOT` each, until the server shuts down.
 
     The server "-" is read from a line of the standard input. What isn't given comes from the environment.
-    The `budget` is what a decision may cost: see `TrialBudget.parse`.
+    The `budget` is what a decision may cost: see `TrialBudget.parse`. `mistakes` is the share of
+    decisions that `careless` takes at random.
 
     Raises:
         HappyCityError: there is no such reference bot or budget, or `play` fails.
@@ -36,7 +38,7 @@ def play_bots(
             return  # what started the bots has ended before there was a server
     players = [
         (
-            factory_of(builtin, limit),
+            factory_of(builtin, limit, mistakes),
             Settings.from_env(
                 name,
                 name=name,
