@@ -137,6 +137,13 @@ class Network:
     def strengths(self, rows: list[list[float]]) -> list[float]:
         """Return the strength of each raw row; only differences between them mean anything."""
 
+    def round_later(self, position: Position, *, games: int, seed: int) -> list[float]:
+        """Return how each seat is expected to do, -1 (last) to 1 (first), a round later at the seat's turn.
+
+        This is the mean of games in which all play as the planner until then. What is hidden is drawn again
+        for each of them, by the seed.
+        """
+
 class Champion:
     """The reference bot champion at one seat: it remembers a turn from one decision to the next."""
 

@@ -9,9 +9,10 @@ use crate::features::{
     SPECIAL,
 };
 use crate::moves::Move;
-use crate::planner::{Appraisal, Judge, Situation};
+use crate::planner::{Appraisal, Judge, Planner, Points, Situation};
 use crate::position::{Outcome, Position};
 use crate::quick::round_half_even;
+use crate::random::Random;
 
 /// Inputs, weights and outputs of layers are whole numbers of 1/4096.
 const UNIT: f64 = 4096.0;
@@ -57,13 +58,20 @@ impl Network {
         out[0] / (UNIT * UNIT)
     }
 
-    /// How a seat is expected to do, from -1 to 1, before the turn of the seat to decide; or how it did, at the end.
-    pub fn worth(&self, position: &Position, seat: usize) -> f64 {
-        if let Some(outcome) = position.outcome() {
-            return place_value(&outcome, position, seat);
+    /// How each seat is expected to do, from -1 to 1, before the turn of the seat to decide; or how it did, at the end.
+    pub fn worths(&self, position: &Position) -> [f64; MAX_PLAYERS] {
+        let (config, mut strengths, mut worths) = (position.config(), [0.0; MAX_PLAYERS], [0.0; MAX_PLAYERS]);
+        let outcome = position.outcome();
+        if outcome.is_none() {
+            (0..config.players()).for_each(|seat| strengths[seat] = self.strength(&position.features(seat)));
         }
-        let strength = |seat: usize| self.strength(&position.features(seat));
-        mean_lead(strength(seat), position.config().opponents(seat).map(strength))
+        for seat in 0..config.players() {
+            worths[seat] = match &outcome {
+                Some(outcome) => place_value(outcome, position, seat),
+                None => mean_lead(strengths[seat], config.opponents(seat).map(|rival| strengths[rival])),
+            };
+        }
+        worths
     }
 
     /// How the seat to decide is expected to do that plays a move, after which all play quickly up to its next turn.
@@ -71,7 +79,26 @@ impl Network {
     /// # Errors
     /// `Error::IllegalMove`, or `Error::Awaiting`: the position is an open one.
     pub fn trial(&self, world: &Position, chosen: Move) -> Result<f64, Error> {
-        Ok(self.worth(&world.next_turn(chosen)?, world.seat.into()))
+        Ok(self.worths(&world.next_turn(chosen)?)[world.seat as usize])
+    }
+
+    /// How each seat is expected to do, from -1 to 1, a round later: the mean of games in which all play as the planner
+    /// up to the next turn of the seat to decide. At each draw any card that an open position awaits may come.
+    ///
+    /// # Errors
+    /// `Error::NotAwaited`, or `Error::IllegalMove`: never of an open position.
+    pub fn round_later<R: Random>(
+        &self,
+        open: &Position,
+        games: usize,
+        random: &mut R,
+    ) -> Result<[f64; MAX_PLAYERS], Error> {
+        let mut means = [0.0; MAX_PLAYERS];
+        for _ in 0..games {
+            let later = planned_round(open, random)?;
+            means.iter_mut().zip(self.worths(&later)).for_each(|(mean, worth)| *mean += worth / games as f64);
+        }
+        Ok(means)
     }
 
     /// The strengths after each purchase, by the card's number (0 for the coin).
@@ -79,6 +106,23 @@ impl Network {
         let mut strengths = [None; Appraisal::CARDS];
         position.purchases(seat, coins, frame, |number, row| strengths[number as usize] = Some(self.strength(row)));
         strengths
+    }
+}
+
+/// Plays an open position on as the planner, up to the next turn of the seat to decide or to the end.
+fn planned_round<R: Random>(open: &Position, random: &mut R) -> Result<Position, Error> {
+    let (mut position, mut planner) = (*open, Planner::default());
+    loop {
+        let awaited = position.awaited_cards();
+        if !awaited.is_empty() {
+            position.reveal(awaited[random.below(awaited.len())])?;
+        } else if position.seat == open.seat && position.round != open.round {
+            return Ok(position);
+        } else if let Some(chosen) = planner.choose(&position, &Points) {
+            position.apply(chosen)?;
+        } else {
+            return Ok(position);
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-"""Self-play and reference bots do the same with the native engine and without it."""
+"""Self-play and reference bots do the same with the native engine and without it; luck is taken off by it."""
 
 from __future__ import annotations
 
@@ -9,14 +9,18 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tools.benchmarks.luck import play_deal, variance_ratio
 from tools.engine.engine_equality import take_at_random
 
-from happycity import Config, Game, IllegalMoveError, Mode, Move, Phase, Scoring
+from happycity import Config, Deal, Game, IllegalMoveError, Mode, Move, Phase, Scoring
+from happycity.records.random_games import record_random_game
 from happycity_bots import BOTS
 from happycity_client import Bot, Decision, GameStarted
 from happycity_envs.gymnasium import HappyCityEnv
 from happycity_envs.selfplay import Reward, SelfPlay
 from happycity_envs.vector import HappyCityVectorEnv
+from happycity_evaluation.evaluator import Evaluator
+from happycity_tournament.luck_adjusted import PlayedCards, luck_evaluator, luck_of
 
 pytestmark = [pytest.mark.level(3), pytest.mark.usefixtures("engine")]
 
@@ -160,3 +164,24 @@ def test_bots_choose_alike(name: str, mode: Mode, uses: Uses) -> None:
                 game.apply(move)
     assert choices[True] == choices[False]
     assert tried > 40
+
+
+def test_luck_by_games_played_on() -> None:
+    """It explains more of a result than the network's judgement at once; what one seat won others lost."""
+    explained = []
+    for luck_games in (0, 8):
+        evaluator, scores = luck_evaluator(luck_games), []
+        for number in range(40):
+            deal = Deal.shuffle(Config(players=2), seed=6 * 10**9 + number)
+            scores.append(play_deal(deal, [BOTS["rollout"], BOTS["planner"]], evaluator)[:2])
+        won, luck = np.array(scores).T
+        explained.append(variance_ratio(won, won - luck)[0])
+    assert 1 < explained[0] < explained[1], explained
+
+    deal = Deal.shuffle(Config(players=3), seed=5)
+    record = record_random_game(deal, random.Random(1))
+    found = [luck_of(record, PlayedCards(games)) for games in (2, 2, 3)]
+    assert found[0] == found[1] != found[2]
+    assert [sum(luck) for luck in found] == pytest.approx([0, 0, 0])
+    digests = {evaluator.digest for evaluator in (Evaluator(), PlayedCards(2), PlayedCards(3))}
+    assert len(digests) == 3

@@ -26,6 +26,7 @@ from happycity_bots.halving import TrialBudget
 from happycity_evaluation.evaluator import Evaluator
 from happycity_evaluation.luck import draws_of, total_luck
 from happycity_tournament.config import SprtTest
+from happycity_tournament.luck_adjusted import luck_evaluator
 from happycity_tournament.ratings.sprt import Sprt, Verdict
 from tools.training.games import BotFactory, chosen, seated
 
@@ -100,12 +101,13 @@ def main() -> None:
     parser.add_argument("--modes", nargs="+", type=Mode, choices=list(Mode), default=list(Mode))
     parser.add_argument("--deals", type=int, default=200, help="each is played twice")
     parser.add_argument("--seed", type=int, default=6 * 10**9, help="the seed of the first deal")
+    parser.add_argument("--luck-games", type=int, default=0, metavar="N", help="as of tournament rate")
     options = parser.parse_args()
     if options.deals < 2:
         parser.error(f"--deals {options.deals}: a variance takes 2 or more")
     if options.bots[0] == options.bots[1]:
         parser.error("--bots: the two are the same, so their difference doesn't vary")
-    evaluator, pair = Evaluator(), [CONTENDERS[name] for name in options.bots]
+    evaluator, pair = luck_evaluator(options.luck_games), [CONTENDERS[name] for name in options.bots]
     print(f"{' and '.join(options.bots)}, {options.deals} deals a row, evaluator {evaluator.digest}")
     print("| seats | mode | score | luck | without luck | less | blocks | without luck | ms CPU a game |")
     print("|---:|---|---:|---:|---:|---:|---:|---:|---:|")

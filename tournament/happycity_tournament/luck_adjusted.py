@@ -7,18 +7,23 @@ sequential test's games is computed when they end, and stays in their records.
 
 from __future__ import annotations
 
+import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache, partial
 
 from numpy.linalg import LinAlgError
 
-from happycity import ConfigError, Game, HappyCityError, Move, RecordError
+from happycity import Card, ConfigError, Game, HappyCityError, Move, RecordError
+from happycity.compiled import required
 from happycity.records.record import Json, dumps, loads
 from happycity.records.replay import config_of, movers_of, positions_of
-from happycity_evaluation.evaluator import Evaluator
+from happycity.rules.cards import CardKind
+from happycity.rules.deals import MAX_PLAYERS
+from happycity.wire.messages import view_message
+from happycity_evaluation.evaluator import Evaluator, ExpectedPlaces
 from happycity_evaluation.luck import draws_along, total_luck
 from happycity_runtime.parallel import in_processes
 from happycity_tournament.games import FinishedGame
@@ -38,10 +43,10 @@ class LuckAdjusted(Source):
     Unless it is `taken_off` the scores, they have that of their records alone, for sequential tests.
     """
 
-    def __init__(self, source: Source, *, taken_off: bool) -> None:
-        self._source, self._taken_off = source, taken_off
+    def __init__(self, source: Source, *, taken_off: bool, luck_games: int = 0) -> None:
+        self._source, self._taken_off, self._luck_games = source, taken_off, luck_games
         self.name, self.files = source.name, source.files
-        self.luck_evaluator = _evaluator().digest if taken_off else ""
+        self.luck_evaluator = luck_evaluator(luck_games).digest if taken_off else ""
 
     def tournaments(self) -> list[StoredTournament]:
         """Return its tournaments, oldest first."""
@@ -55,7 +60,7 @@ class LuckAdjusted(Source):
         """Yield all games with their luck; SourceError if one has no sound record."""
         self.adjusted = 0
         games = self._source.games(with_records=True)
-        adjust = partial(_with_luck, taken_off=self._taken_off)
+        adjust = partial(_with_luck, taken_off=self._taken_off, luck_games=self._luck_games)
         for found, record in in_processes(
             adjust, games, processes=_PROCESSES if self._taken_off else 1, chunk=_CHUNK, alone=_ALONE
         ):
@@ -68,7 +73,8 @@ class LuckAdjusted(Source):
 
     def game(self, match_id: int | None = None) -> RecordedGame:
         """Return one game with its record and its luck; errors as in `games`."""
-        found, record = _with_luck(self._source.game(match_id), taken_off=self._taken_off)
+        recorded = self._source.game(match_id)
+        found, record = _with_luck(recorded, taken_off=self._taken_off, luck_games=self._luck_games)
         return self._sound(found), record
 
     def close(self) -> None:
@@ -81,10 +87,59 @@ class LuckAdjusted(Source):
         return found
 
 
-_evaluator = cache(Evaluator)
+class PlayedCards(Evaluator):
+    """An evaluator that values a card by games of the native engine, in which all play as the planner.
+
+    They go on to the seat's turn of the next round, where the network values the position. All cards of a
+    draw meet the same random numbers.
+    """
+
+    def __init__(self, games: int) -> None:
+        super().__init__()
+        self._games = games
+        self._worlds = required("Worlds")
+
+    @property
+    def digest(self) -> str:
+        """See `Evaluator.digest`."""
+        return hashlib.sha256(f"{super().digest} {self._games} games a card".encode()).hexdigest()[:12]
+
+    def after_cards(self, game: Game, cards: Sequence[Card]) -> list[ExpectedPlaces]:
+        """Return the places expected after each of the cards that an open game awaits."""
+        if cards[0].kind is CardKind.SPECIAL:
+            return super().after_cards(game, cards)
+        known = {card: self._after_card(game, card) for card in dict.fromkeys(cards)}
+        return [known[card] for card in cards]
+
+    def _after_card(self, game: Game, card: Card) -> ExpectedPlaces:
+        after = game.copy()
+        after.reveal(card)
+        if after.outcome is not None or after.awaited:
+            return self._position(after)
+        position = self._worlds(view_message(after.view()).SerializeToString()).sample(seed=0)
+        # The same for all cards, or their luck would depend on which one came.
+        seed = game.round * MAX_PLAYERS + game.seat
+        worths = self._network.native.round_later(position, games=self._games, seed=seed)
+        last = len(worths)
+        return tuple([(last + 1 - (last - 1) * worth) / 2 for worth in worths])
 
 
-def _with_luck(recorded: RecordedGame, *, taken_off: bool) -> tuple[FinishedGame | str, str | None]:
+@cache
+def luck_evaluator(luck_games: int = 0) -> Evaluator:
+    """Return what values cards: at once, or by a number of games played on for each.
+
+    Raises:
+        ConfigError: games are to be played, and the native engine isn't installed.
+    """
+    try:
+        return PlayedCards(luck_games) if luck_games else Evaluator()
+    except ImportError as error:
+        raise ConfigError(f"--luck-games: {error}") from None
+
+
+def _with_luck(
+    recorded: RecordedGame, *, taken_off: bool, luck_games: int
+) -> tuple[FinishedGame | str, str | None]:
     """Return a game with its luck, or what is wrong with it, and its record."""
     game, line = recorded
     try:
@@ -93,7 +148,7 @@ def _with_luck(recorded: RecordedGame, *, taken_off: bool) -> tuple[FinishedGame
             return found, line
         if line is None:
             raise HappyCityError("it has no record to compute its luck from")
-        return replace(found, luck=luck_of(read_record(line), _evaluator())), line
+        return replace(found, luck=luck_of(read_record(line), luck_evaluator(luck_games))), line
     except HappyCityError as error:
         return f"game {game.match_id}: {error}", line
 

@@ -185,6 +185,13 @@ impl Network {
     fn strengths(&self, rows: Vec<Row>) -> Vec<f64> {
         rows.iter().map(|row| self.engine.strength(row)).collect()
     }
+
+    #[pyo3(signature = (position, *, games, seed))]
+    fn round_later(&self, position: &Position, games: usize, seed: u64) -> PyResult<Vec<f64>> {
+        let (open, mut random) = (position.engine.opened(), FastRandom::new(seed));
+        let worths = self.engine.round_later(&open, games, &mut random).map_err(refused)?;
+        Ok(worths[..open.config().players()].to_vec())
+    }
 }
 
 #[pyclass(module = "happycity_engine")]

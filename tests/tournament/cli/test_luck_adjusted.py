@@ -58,6 +58,20 @@ def test_ratings_without_luck_name_the_evaluator(played: Path, run: Run) -> None
     assert f"taken off the scores, by evaluator {Evaluator().digest}" in output
 
 
+def test_luck_by_games_takes_the_engine_and_the_flag(
+    played: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("happycity.compiled.native", lambda name: None)
+    luck_adjusted.luck_evaluator.cache_clear()
+    for options, said in (
+        (["--luck-games", "2"], "--luck-games: it goes with --luck-adjusted"),
+        (["--luck-games", "2", "--luck-adjusted"], "--luck-games: the native engine is not installed"),
+    ):
+        status, _, errors = run("rate", played, *options)
+        assert (status, len(errors.splitlines())) == (2, 1)
+        assert said in errors
+
+
 def test_luck_is_listed_with_the_games(played: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     status, output, _ = run("games", played, "--luck", "--limit", "3")

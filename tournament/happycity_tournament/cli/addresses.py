@@ -134,11 +134,16 @@ def with_tournament(address: str | None) -> str:
 
 
 @contextmanager
-def open_sources(addresses: Sequence[str | None], *, with_luck: bool = False) -> Iterator[list[Source]]:
+def open_sources(
+    addresses: Sequence[str | None], *, with_luck: bool = False, luck_games: int = 0
+) -> Iterator[list[Source]]:
     """Open the games at some addresses: those of a tournament, of a whole store, or of records.
 
-    With `with_luck`, games have what their seats won by chance, so that it is taken off their scores.
+    With `with_luck`, games have what their seats won by chance, so that it is taken off their scores; see
+    `luck_adjusted.luck_evaluator` for `luck_games`.
     """
+    if luck_games and not with_luck:
+        raise ConfigError("--luck-games: it goes with --luck-adjusted")
     with ExitStack() as opened:
         sources = [opened.enter_context(closing(_source(address))) for address in addresses]
         configs = (config for source in sources for config in configs_of(source.tournaments()).values())
@@ -147,7 +152,10 @@ def open_sources(addresses: Sequence[str | None], *, with_luck: bool = False) ->
 
             if with_luck:
                 opened.enter_context(luck_adjusted.refusing_large_luck())
-            sources = [luck_adjusted.LuckAdjusted(source, taken_off=with_luck) for source in sources]
+            sources = [
+                luck_adjusted.LuckAdjusted(source, taken_off=with_luck, luck_games=luck_games)
+                for source in sources
+            ]
         yield sources
 
 

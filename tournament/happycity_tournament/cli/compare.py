@@ -9,7 +9,7 @@ import typer
 
 from happycity.errors import suggestion
 from happycity_runtime.commands import AsJson
-from happycity_tournament.cli.options import GAMES, TakeOffLuck
+from happycity_tournament.cli.options import GAMES, LuckGames, TakeOffLuck
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -41,6 +41,7 @@ def compare(
         ),
     ] = None,
     luck_adjusted: TakeOffLuck = False,
+    luck_games: LuckGames = 0,
     as_json: AsJson = False,
 ) -> None:
     """Say what a change of a bot gained.
@@ -62,7 +63,7 @@ def compare(
         latest, *others = _runs_of(bot)
         before, after = before or others[0], latest
     old, _, new = (bot or "").partition("=")
-    with open_sources([before, after], with_luck=luck_adjusted) as sources:
+    with open_sources([before, after], with_luck=luck_adjusted, luck_games=luck_games) as sources:
         rules = [CountingRules(source.tournaments()) for source in sources]
         with reading_games():
             games = PairedGames(*map(counted_games, sources, rules), renamed={old: new} if new else {})

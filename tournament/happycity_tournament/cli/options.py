@@ -27,3 +27,12 @@ TakeOffLuck = Annotated[
         help="Take the luck of the draws off the scores, by champion's network: smaller errors, same mean.",
     ),
 ]
+LuckGames = Annotated[
+    int,
+    typer.Option(
+        min=0,
+        max=1000,
+        help="With --luck-adjusted: value each card by so many games that the native engine plays a round "
+        "on; 16 make still smaller errors.",
+    ),
+]

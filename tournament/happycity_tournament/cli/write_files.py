@@ -11,8 +11,8 @@ import typer
 
 from happycity.text.words import plural
 from happycity_runtime.commands import check_output, remark, until_output_closes
+from happycity_tournament.cli.options import LuckGames, TakeOffLuck
 from happycity_tournament.cli.options import Source as Games
-from happycity_tournament.cli.options import TakeOffLuck
 
 if TYPE_CHECKING:
     from happycity_tournament.storage.sources import Source
@@ -52,6 +52,7 @@ def report(
     *,
     out: Annotated[Path, typer.Option(help="The HTML file to write; - is the standard output.")],
     luck_adjusted: TakeOffLuck = False,
+    luck_games: LuckGames = 0,
 ) -> None:
     """Write a report as one HTML file.
 
@@ -61,7 +62,10 @@ def report(
     from happycity_tournament.cli.tables import reading_games
     from happycity_tournament.report.report import write_report
 
-    with until_output_closes(), _one_tournament(address, with_luck=luck_adjusted) as source:
+    with (
+        until_output_closes(),
+        _one_tournament(address, with_luck=luck_adjusted, luck_games=luck_games) as source,
+    ):
         refuse_overwriting(source, out)
         check_output("--out", out)
         run = find_run(address)
@@ -76,13 +80,13 @@ def report(
 
 
 @contextmanager
-def _one_tournament(address: str | None, *, with_luck: bool) -> Iterator[Source]:
+def _one_tournament(address: str | None, *, with_luck: bool, luck_games: int) -> Iterator[Source]:
     """Open the games of a tournament, by default the latest one of a store, or of a source without any."""
     from happycity_tournament.cli.addresses import open_sources, with_tournament
 
-    with open_sources([address], with_luck=with_luck) as (source,):
+    with open_sources([address], with_luck=with_luck, luck_games=luck_games) as (source,):
         if len(source.tournaments()) <= 1:
             yield source
             return
-    with open_sources([with_tournament(address)], with_luck=with_luck) as (source,):
+    with open_sources([with_tournament(address)], with_luck=with_luck, luck_games=luck_games) as (source,):
         yield source
