@@ -167,16 +167,13 @@ def test_bots_choose_alike(name: str, mode: Mode, uses: Uses) -> None:
 
 
 def test_luck_by_games_played_on() -> None:
-    """It explains more of a result than the network's judgement at once; what one seat won others lost."""
-    explained = []
-    for luck_games in (0, 8):
-        evaluator, scores = luck_evaluator(luck_games), []
-        for number in range(40):
-            deal = Deal.shuffle(Config(players=2), seed=6 * 10**9 + number)
-            scores.append(play_deal(deal, [BOTS["rollout"], BOTS["planner"]], evaluator)[:2])
-        won, luck = np.array(scores).T
-        explained.append(variance_ratio(won, won - luck)[0])
-    assert 1 < explained[0] < explained[1], explained
+    """It takes off the score of deals, as the network's judgement at once does; what a seat won others lost."""
+    scores = []
+    for number in range(30):
+        deal = Deal.shuffle(Config(players=2), seed=6 * 10**9 + number)
+        scores.append(play_deal(deal, [BOTS["rollout"], BOTS["planner"]], luck_evaluator(8))[:2])
+    won, luck = np.array(scores).T
+    assert variance_ratio(won, won - luck)[0] > 1.5
 
     deal = Deal.shuffle(Config(players=3), seed=5)
     record = record_random_game(deal, random.Random(1))

@@ -15,6 +15,7 @@ from tests.web.table import next_decision, sit_down
 from happycity import Mode, Move
 from happycity_client import Decision
 from happycity_server.app import Clocks
+from happycity_server.play.clock import FairClock
 
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.level(3)]
 
@@ -83,10 +84,17 @@ async def test_home_is_light(browser: Browser, tmp_path: Path) -> None:
     ],
 )
 async def test_match_is_light(
-    players: int, mode: Mode, seconds: float, most: int, browser: Browser, tmp_path: Path
+    players: int,
+    mode: Mode,
+    seconds: float,
+    most: int,
+    browser: Browser,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Of quick and of slow bots, which think for about so many `seconds`; nothing else takes time."""
     now, times = [1000.0], random.Random(1)
+    monkeypatch.setattr(FairClock, "tick", lambda clock: 0.0)  # else thinking looks like a late server
 
     class Thinking(RandomMove):
         def choose(self, decision: Decision) -> Move:
