@@ -167,7 +167,7 @@ def test_bots_choose_alike(name: str, mode: Mode, uses: Uses) -> None:
 
 
 def test_luck_by_games_played_on() -> None:
-    """It takes off the score of deals, as the network's judgement at once does; what a seat won others lost."""
+    """It takes off the score of deals what the cards decided; what a seat won others lost."""
     scores = []
     for number in range(30):
         deal = Deal.shuffle(Config(players=2), seed=6 * 10**9 + number)

@@ -101,7 +101,7 @@ async def test_match_is_light(
             now[0] += times.uniform(0.5, 1.5) * seconds
             return super().choose(decision)
 
-    clocks = Clocks(steady=lambda: now[0])
+    clocks = Clocks(steady=lambda: now[0], wall=lambda: 1.8e9 + now[0])
     async with site_in(tmp_path, clocks=clocks, bot=Thinking) as site, loading(browser) as loads:
         match = await site.finished_match(*["anna", "bob", "carl", "anna", "bob"][:players], mode=mode)
         await loads.page.goto(f"{site.url}/matches/{match}?ply=0", wait_until="networkidle")

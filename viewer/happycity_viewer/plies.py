@@ -132,13 +132,16 @@ def page_text(game: Json) -> str:
     """Return a game as its page has it: of each position, what is different from the one before.
 
     What is absent there, unlike before, is null, but for what belongs to one position alone. Left out is what
-    no script reads, and the words that the page has in its list of moves.
+    no script reads, and the words that the page has in its list of moves. Think times are a list of their
+    own, as nearly all differ.
     """
     plies: list[Json] = []
+    thinks: list[int | None] = []
     before: Json = {}
     for ply in game["plies"]:
         left_out = _UNREAD | {"text"} if ply.get("answered") else _UNREAD
         shown = {name: value for name, value in ply.items() if name not in left_out}
+        thinks.append(shown.pop("think_ms", None))
         own = {name: shown.pop(name) for name in _OF_ONE_POSITION}
         gone = dict.fromkeys(name for name in before if name not in shown)
         new = {name: value for name, value in shown.items() if name not in before or before[name] != value}
@@ -146,7 +149,7 @@ def page_text(game: Json) -> str:
             gone | new | {name: value for name, value in own.items() if _OF_ONE_POSITION[name] != value}
         )
         before = shown
-    return encode({**game, "plies": plies})
+    return encode({**game, "plies": plies, "think_ms": thinks})
 
 
 def encode(value: object) -> str:
