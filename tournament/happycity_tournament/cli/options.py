@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from happycity.errors import ConfigError
+
 BASICS = "Basics"
 """The group of options that nearly every run needs."""
 
@@ -36,3 +38,14 @@ LuckGames = Annotated[
         "on; 16 make still smaller errors.",
     ),
 ]
+
+
+def games_for_luck(luck_games: int, *, adjusted: bool) -> int | None:
+    """Return how many games value a card; None if the luck stays in the scores.
+
+    Raises:
+        ConfigError: `--luck-games` was given without `--luck-adjusted`.
+    """
+    if luck_games and not adjusted:
+        raise ConfigError("--luck-games: it goes with --luck-adjusted")
+    return luck_games if adjusted else None
