@@ -34,8 +34,8 @@ LuckGames = Annotated[
     typer.Option(
         min=0,
         max=1000,
-        help="With --luck-adjusted: value each card by so many games that the native engine plays a round "
-        "on; 16 make still smaller errors.",
+        help="With --luck-adjusted: the number of games by which each card is valued; the native engine "
+        "plays them a round on. 0: the network values the card at once.",
     ),
 ]
 
