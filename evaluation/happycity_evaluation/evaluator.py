@@ -253,7 +253,7 @@ class Evaluator:
         view = game.view()
         if game.outcome is not None:
             return list(map(SeatValue, shared_places(game.outcome.ranks), map(float, game.outcome.points)))
-        places = self._position(game)
+        places = self.places(game)
         if self.playouts and game.legal_moves:
             places = min([value.places for value in self.moves(game)], key=itemgetter(game.seat))
         cities = cities_of(view)
@@ -305,10 +305,13 @@ class Evaluator:
     def _after(self, game: Game, move: Move) -> ExpectedPlaces:
         after = game.copy()
         after.apply(move)
-        return self._position(after)
+        return self.places(after)
 
-    def _position(self, game: Game) -> ExpectedPlaces:
-        """Return the places expected by the network, or at the end by the rules."""
+    def places(self, game: Game) -> ExpectedPlaces:
+        """Return the places expected by the network, or at the end by the rules.
+
+        An open game may await a card.
+        """
         if game.outcome is not None:
             return shared_places(game.outcome.ranks)
         if awaited := game.awaited:
@@ -329,7 +332,7 @@ class Evaluator:
         game.apply(move)
         while game.outcome is None and (game.seat != seat or game.round == played):
             game.apply(quick_move(game))
-        return self._position(game)
+        return self.places(game)
 
 
 _KEPT: Final = 256

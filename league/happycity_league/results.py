@@ -134,9 +134,7 @@ def gains_of(league: AgentLeague, cycle: Cycle) -> dict[str, BotComparison]:
     """Return what the edits of a cycle gained, from the games of its compared tables, without their luck."""
     gains: dict[str, BotComparison] = {}
     for agent, pair in league.compared(cycle).items():
-        sources = [
-            LuckAdjusted(league.games(table_title(cycle, version)), taken_off=True) for version in pair
-        ]
+        sources = [LuckAdjusted(league.games(table_title(cycle, version)), luck_games=0) for version in pair]
         with closing(sources[0]), closing(sources[1]):
             games = [counted_games(source, CountingRules(source.tournaments())) for source in sources]
             paired = PairedGames(*games, renamed={pair[0]: pair[1]})

@@ -206,7 +206,7 @@ class ConnectionLimits(CommandSettings):
     hello_time: PositiveFloat = 10.0
     """Seconds that a bot may take to say hello."""
     ping_interval: PositiveFloat = _LIMITS.ping_seconds
-    """Seconds between pings, which measure the round-trip times of bots."""
+    """Seconds between pings, which measure the round-trip times of bots and cost as much as a decision."""
     stall_time: PositiveFloat = _LIMITS.stall_seconds
     """Seconds that a bot may leave a message unread."""
     outbox_bytes: PositiveInt = _LIMITS.outbox_bytes

@@ -102,10 +102,12 @@ def test_bots_of_a_server_are_listed(server: str) -> None:
     listed = [(bot["name"], bot["connected"], bot["games"]) for bot in house]
     assert listed == [("easy", True, 0), ("greedy", True, 0)]
     assert house[0]["software"].startswith("happycity-python/")
-    lines = happycity("status", server).output.splitlines()
+    lines = happycity("status", "--server", server).output.splitlines()
     (row,) = [number for number, line in enumerate(lines) if line.split()[:2] == ["greedy", "house"]]
     assert lines[row - 1].split()[:2] == ["easy", "house"]  # a line for each bot, however much it says
     assert max(map(len, lines)) <= 80
+    refused = happycity("status", server, "--server", "127.0.0.1:1")
+    assert refused.errors == "error: --server: the server is named by ADDRESS already\n"
 
 
 async def played(

@@ -92,7 +92,7 @@ async def test_match_is_light(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Of quick and of slow bots, which think for about so many `seconds`; nothing else takes time."""
+    """A game's page has at most `most` bytes, also with the think times of bots that take some `seconds`."""
     now, times = [1000.0], random.Random(1)
     monkeypatch.setattr(FairClock, "tick", lambda clock: 0.0)  # else thinking looks like a late server
 

@@ -23,10 +23,9 @@ from happycity import Config, Deal, Game, Mode
 from happycity_bots import BOTS
 from happycity_bots.champion import ChampionBot
 from happycity_bots.halving import TrialBudget
-from happycity_evaluation.evaluator import Evaluator
 from happycity_evaluation.luck import draws_of, total_luck
 from happycity_tournament.config import SprtTest
-from happycity_tournament.luck_adjusted import luck_evaluator
+from happycity_tournament.luck_adjusted import LuckEvaluator, luck_evaluator
 from happycity_tournament.ratings.sprt import Sprt, Verdict
 from tools.training.games import BotFactory, chosen, seated
 
@@ -48,14 +47,16 @@ class ScoreWithLuck(NamedTuple):
     """CPU time that the luck took to compute."""
 
 
-def play_deal(deal: Deal, pair: Sequence[BotFactory], evaluator: Evaluator) -> ScoreWithLuck:
+def play_deal(deal: Deal, pair: Sequence[BotFactory], evaluator: LuckEvaluator) -> ScoreWithLuck:
     """Play a deal twice, the seats exchanged."""
     games = [play_game(deal, pair, evaluator, first=first) for first in (0, 1)]
     won, luck, seconds = map(sum, zip(*games, strict=True))
     return ScoreWithLuck(won / 2, luck / 2, seconds)
 
 
-def play_game(deal: Deal, pair: Sequence[BotFactory], evaluator: Evaluator, *, first: int) -> ScoreWithLuck:
+def play_game(
+    deal: Deal, pair: Sequence[BotFactory], evaluator: LuckEvaluator, *, first: int
+) -> ScoreWithLuck:
     """Play a deal once; `first` says which bot has seat 0, and the bots take the seats in turn."""
     owners = [(seat + first) % 2 for seat in range(deal.config.players)]
     game, moves = Game(deal), []

@@ -25,6 +25,7 @@ from happycity.rules.deals import MAX_PLAYERS
 from happycity.wire.messages import view_message
 from happycity_evaluation.evaluator import Evaluator, ExpectedPlaces
 from happycity_evaluation.luck import draws_along, total_luck
+from happycity_evaluation.turn_strengths import champions_network
 from happycity_runtime.parallel import in_processes
 from happycity_tournament.games import FinishedGame
 from happycity_tournament.recorded_games import RecordedGame, luck_in, read_record, with_recorded_luck
@@ -40,13 +41,14 @@ _ALONE = 50  # games that take less time than starting processes
 class LuckAdjusted(Source):
     """A source whose games have their luck, which takes some 30 ms of computing for each.
 
-    Unless it is `taken_off` the scores, they have that of their records alone, for sequential tests.
+    It is taken off the scores, with cards valued by `luck_evaluator(luck_games)`. Without `luck_games`, games
+    have the luck of their records alone, for sequential tests.
     """
 
-    def __init__(self, source: Source, *, taken_off: bool, luck_games: int = 0) -> None:
-        self._source, self._taken_off, self._luck_games = source, taken_off, luck_games
+    def __init__(self, source: Source, *, luck_games: int | None) -> None:
+        self._source, self._luck_games = source, luck_games
         self.name, self.files = source.name, source.files
-        self.luck_evaluator = luck_evaluator(luck_games).digest if taken_off else ""
+        self.luck_evaluator = "" if luck_games is None else luck_evaluator(luck_games).digest
 
     def tournaments(self) -> list[StoredTournament]:
         """Return its tournaments, oldest first."""
@@ -60,11 +62,11 @@ class LuckAdjusted(Source):
         """Yield all games with their luck; SourceError if one has no sound record."""
         self.adjusted = 0
         games = self._source.games(with_records=True)
-        adjust = partial(_with_luck, taken_off=self._taken_off, luck_games=self._luck_games)
+        adjust, computes = partial(_with_luck, luck_games=self._luck_games), self._luck_games is not None
         for found, record in in_processes(
-            adjust, games, processes=_PROCESSES if self._taken_off else 1, chunk=_CHUNK, alone=_ALONE
+            adjust, games, processes=_PROCESSES if computes else 1, chunk=_CHUNK, alone=_ALONE
         ):
-            self.adjusted += self._taken_off
+            self.adjusted += computes
             yield self._sound(found), record if with_records else None
 
     def newest_games(self, *, bot: str | None = None) -> Iterator[FinishedGame]:
@@ -74,7 +76,7 @@ class LuckAdjusted(Source):
     def game(self, match_id: int | None = None) -> RecordedGame:
         """Return one game with its record and its luck; errors as in `games`."""
         recorded = self._source.game(match_id)
-        found, record = _with_luck(recorded, taken_off=self._taken_off, luck_games=self._luck_games)
+        found, record = _with_luck(recorded, luck_games=self._luck_games)
         return self._sound(found), record
 
     def close(self) -> None:
@@ -87,27 +89,28 @@ class LuckAdjusted(Source):
         return found
 
 
-class PlayedCards(Evaluator):
-    """An evaluator that values a card by games of the native engine, in which all play as the planner.
+class PlayedCards:
+    """Values a card by games of the native engine, in which all play as the planner.
 
     They go on to the seat's turn of the next round, where the network values the position. All cards of a
     draw meet the same random numbers.
     """
 
     def __init__(self, games: int) -> None:
-        super().__init__()
-        self._games = games
+        self._evaluator, self._games = Evaluator(), games
         self._worlds = required("Worlds")
+        self._network = champions_network().native
 
     @property
     def digest(self) -> str:
         """See `Evaluator.digest`."""
-        return hashlib.sha256(f"{super().digest} {self._games} games a card".encode()).hexdigest()[:12]
+        settings = f"{self._evaluator.digest} {self._games} games a card"
+        return hashlib.sha256(settings.encode()).hexdigest()[:12]
 
     def after_cards(self, game: Game, cards: Sequence[Card]) -> list[ExpectedPlaces]:
-        """Return the places expected after each of the cards that an open game awaits."""
+        """See `Evaluator.after_cards`."""
         if cards[0].kind is CardKind.SPECIAL:
-            return super().after_cards(game, cards)
+            return self._evaluator.after_cards(game, cards)
         known = {card: self._after_card(game, card) for card in dict.fromkeys(cards)}
         return [known[card] for card in cards]
 
@@ -115,17 +118,20 @@ class PlayedCards(Evaluator):
         after = game.copy()
         after.reveal(card)
         if after.outcome is not None or after.awaited:
-            return self._position(after)
+            return self._evaluator.places(after)
         position = self._worlds(view_message(after.view()).SerializeToString()).sample(seed=0)
         # The same for all cards, or their luck would depend on which one came.
         seed = game.round * MAX_PLAYERS + game.seat
-        worths = self._network.native.round_later(position, games=self._games, seed=seed)
+        worths = self._network.round_later(position, games=self._games, seed=seed)
         last = len(worths)
         return tuple([(last + 1 - (last - 1) * worth) / 2 for worth in worths])
 
 
+LuckEvaluator = Evaluator | PlayedCards
+
+
 @cache
-def luck_evaluator(luck_games: int = 0) -> Evaluator:
+def luck_evaluator(luck_games: int = 0) -> LuckEvaluator:
     """Return what values cards: at once, or by a number of games played on for each.
 
     Raises:
@@ -137,14 +143,12 @@ def luck_evaluator(luck_games: int = 0) -> Evaluator:
         raise ConfigError(f"--luck-games: {error}") from None
 
 
-def _with_luck(
-    recorded: RecordedGame, *, taken_off: bool, luck_games: int
-) -> tuple[FinishedGame | str, str | None]:
+def _with_luck(recorded: RecordedGame, *, luck_games: int | None) -> tuple[FinishedGame | str, str | None]:
     """Return a game with its luck, or what is wrong with it, and its record."""
     game, line = recorded
     try:
         found = with_recorded_luck(game, line)
-        if not taken_off:
+        if luck_games is None:
             return found, line
         if line is None:
             raise HappyCityError("it has no record to compute its luck from")
@@ -153,7 +157,9 @@ def _with_luck(
         return f"game {game.match_id}: {error}", line
 
 
-def luck_of(record: Json, evaluator: Evaluator, positions: Iterator[Game] | None = None) -> tuple[float, ...]:
+def luck_of(
+    record: Json, evaluator: LuckEvaluator, positions: Iterator[Game] | None = None
+) -> tuple[float, ...]:
     """Return the places that each seat won by chance, from a game's record.
 
     Errors are those of its `positions`, by default `positions_of`.

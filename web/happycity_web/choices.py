@@ -9,7 +9,7 @@ from itertools import groupby
 from happycity import DWELLINGS, Card, Colour, Move, Phase, View
 from happycity.rules.cities import Cities
 from happycity.rules.moves import COPY_BOX, MoveKind
-from happycity.text.board import SeatTotals, coins_short, totals_after
+from happycity.text.board import SeatTotals, coins_short, colours_short, totals_after
 from happycity.v1 import play_service_pb2 as play
 from happycity.wire.messages import move_of, view_of
 
@@ -115,7 +115,7 @@ def question(decision: play.Decision) -> Question:
         for number, (move, position, coins) in enumerate(moves, start=1)
     ]
     groups = tuple((kind, tuple(group)) for kind, group in groupby(choices, lambda choice: choice.kind))
-    missing = _missing(view, cities)
+    missing = colours_short(view, cities)
     hints = [
         Hint(on=on_table("specials", card), missing=colours) for card, colours in missing.items() if colours
     ]
@@ -147,17 +147,6 @@ def on_table(zone: str, card: Card) -> str:
     if zone == "dwellings":
         return f'[data-stack="{card.id}"]'
     return f'[data-list="{zone}"] [data-card="{card.id}"]'
-
-
-def _missing(view: View, cities: Cities) -> dict[Card, dict[Colour, int]]:
-    """Return by special of the table what the city lacks for it; of a city with a special nothing."""
-    if cities.special_at[view.seat] >= 0:
-        return {}
-    own = {colour: cities.count(view.seat, colour) for colour in Colour}
-    return {
-        card: {colour: count - own[colour] for colour, count in card.condition.items() if count > own[colour]}
-        for card in view.specials
-    }
 
 
 def _refusals(view: View, cities: Cities, legal: Collection[Card | None]) -> Iterator[Hint]:

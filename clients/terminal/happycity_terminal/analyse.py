@@ -14,7 +14,6 @@ from happycity.records.playback import Playback
 from happycity.records.record import Json, loads, state_json
 from happycity.rules.scoring import shared_places
 from happycity.text.board import Line, Style
-from happycity.text.reasons import reasons
 from happycity.text.words import card_name, move_in_words, plural
 from happycity_evaluation import analysis as game_analysis
 from happycity_evaluation.analysis import Analysis, JudgedDecision, best_line
@@ -32,6 +31,7 @@ from happycity_terminal.weaknesses import (
     Weaknesses,
     diagnosis,
     weaknesses_of,
+    why_better,
 )
 from happycity_tournament.cli.addresses import find_run, game_arguments, open_sources
 from happycity_tournament.cli.json import write_json
@@ -196,7 +196,7 @@ def _position(playback: Playback, decision: JudgedDecision) -> Iterator[Line]:
     yield ()
     yield from frame(playback, decision.decision_id - 1, text_width())
     yield ((f"better: {_moves(playback, decision)[1]}", Style.TITLE),)
-    for line in wrap("; ".join(_why(playback, decision)), text_width()):
+    for line in wrap("; ".join(why_better(step, decision)), text_width()):
         yield ((line, Style.PLAIN),)
     yield ()
 
@@ -209,11 +209,6 @@ def _moves(playback: Playback, decision: JudgedDecision) -> tuple[str, str]:
         move_in_words(move, coins[move], playback.bots) for move in (decision.move, decision.best)
     )
     return chosen + ("" if playback.was_answered(step) else " (played for it)"), best
-
-
-def _why(playback: Playback, decision: JudgedDecision) -> list[str]:
-    step = playback.steps[decision.decision_id - 1]
-    return reasons(step.view, dict(step.options), decision.best, decision.move)
 
 
 def _analysis_json(playback: Playback, analysis: Analysis, evaluator: Evaluator, record: Json) -> Json:
@@ -240,7 +235,7 @@ def _analysis_json(playback: Playback, analysis: Analysis, evaluator: Evaluator,
                 "move": decision.move.text,
                 "answered": playback.was_answered(playback.steps[decision.decision_id - 1]),
                 "best": decision.best.text,
-                "why": _why(playback, decision) if decision.loss >= LEAST_LOSS else [],
+                "why": why_better(playback.steps[decision.decision_id - 1], decision),
                 "expected_place": decision.place,
                 "loss": decision.loss,
                 "losses": {move.text: loss for move, loss in decision.losses.items()},

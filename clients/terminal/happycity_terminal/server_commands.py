@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -9,8 +10,8 @@ from typing import Annotated
 import typer
 
 from happycity import ConfigError, Mode
-from happycity_runtime.commands import AsJson, Server
-from happycity_runtime.environment import SETTINGS_FILE, SETTINGS_VARIABLE
+from happycity_runtime.commands import SERVER_HELP, AsJson, Server
+from happycity_runtime.environment import SERVER_VARIABLE, SETTINGS_FILE, SETTINGS_VARIABLE
 from happycity_runtime.transport import DEFAULT_ADDRESS
 from happycity_tournament.client.run_folder import RemoteServer
 from happycity_tournament.lineup import Lineup, bot_entries
@@ -18,14 +19,10 @@ from happycity_tournament.lineup import Lineup, bot_entries
 
 def status(
     address: Annotated[
-        str,
-        typer.Argument(
-            metavar="ADDRESS",
-            help="The server: grpc://HOST:PORT, or grpcs://HOST:PORT for TLS.",
-            envvar="HAPPYCITY_SERVER",
-        ),
-    ] = DEFAULT_ADDRESS,
+        str | None, typer.Argument(metavar="ADDRESS", help=f"{SERVER_HELP}  [default: that of --server]")
+    ] = None,
     *,
+    server: Server = None,
     health: Annotated[
         bool, typer.Option("--health", help="Ask only whether it serves, which needs no token.")
     ] = False,
@@ -48,7 +45,10 @@ def status(
     """
     from happycity_terminal.status import show_status
 
-    show_status(address, health=health, service=service, server_name=server_name, as_json=as_json)
+    if address and server not in (None, address, os.environ.get(SERVER_VARIABLE)):
+        raise ConfigError("--server: the server is named by ADDRESS already")
+    at = address or server or DEFAULT_ADDRESS
+    show_status(at, health=health, service=service, server_name=server_name, as_json=as_json)
 
 
 def join(

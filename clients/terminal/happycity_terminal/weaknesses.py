@@ -12,11 +12,11 @@ from functools import cache, partial
 from operator import attrgetter
 from typing import NamedTuple
 
-from happycity.records.playback import Playback
+from happycity.records.playback import Playback, Step
 from happycity.records.record import loads
 from happycity.text.reasons import reasons
 from happycity.text.words import move_in_words
-from happycity_evaluation.analysis import judged_decisions
+from happycity_evaluation.analysis import JudgedDecision, judged_decisions
 from happycity_evaluation.evaluator import Evaluator
 from happycity_runtime.parallel import in_processes
 
@@ -307,6 +307,13 @@ def weaknesses_of(games: Iterable[StoredGame], bot: str, *, playouts: int) -> It
     return in_processes(judge, games, processes=os.cpu_count() or 1, chunk=_CHUNK)
 
 
+def why_better(step: Step, decision: JudgedDecision) -> list[str]:
+    """Return what speaks for the best move of a judged decision; nothing where its loss isn't shown."""
+    if decision.loss < LEAST_LOSS:
+        return []
+    return reasons(step.view, dict(step.options), decision.best, decision.move)
+
+
 _evaluator = cache(Evaluator)
 
 
@@ -327,9 +334,7 @@ def _judged(game: StoredGame, *, bot: str, playouts: int) -> list[SeatDecisions]
             phase=str(decision.phase) if answered else NO_ANSWER,
             move=chosen,
             best=best,
-            why=reasons(step.view, coins, decision.best, decision.move)
-            if decision.loss >= LEAST_LOSS
-            else (),
+            why=why_better(step, decision),
             loss=decision.loss,
             loss_at_random=sum(decision.losses.values()) / len(decision.losses) if answered else 0.0,
         )

@@ -13,7 +13,7 @@ from enum import StrEnum
 
 import wcwidth
 
-from happycity.rules.cards import BUILDINGS, DWELLINGS, Card, CardKind, Mode
+from happycity.rules.cards import BUILDINGS, DWELLINGS, Card, CardKind, Colour, Mode
 from happycity.rules.cities import Cities
 from happycity.rules.deals import DECKS, Scoring
 from happycity.rules.effects import effect_of
@@ -304,6 +304,20 @@ def cities_after(view: View, move: Move) -> Cities:
 def coins_short(cities: Cities, seat: int, card: Card) -> int:
     """Return how many coins a seat lacks for a card; 0 if it has enough."""
     return max(0, cities.prices[seat][card.number] - cities.coins[seat])
+
+
+def colours_short(view: View, cities: Cities) -> dict[Card, dict[Colour, int]]:
+    """Return by special of the table how many cards of which colours the city of the seat to decide lacks.
+
+    A city with a special can have no other one, so nothing is returned for it.
+    """
+    if cities.special_at[view.seat] >= 0:
+        return {}
+    own = {colour: cities.count(view.seat, colour) for colour in Colour}
+    return {
+        card: {colour: count - own[colour] for colour, count in card.condition.items() if count > own[colour]}
+        for card in view.specials
+    }
 
 
 def deck_prices(deck: int) -> tuple[int, int]:

@@ -15,7 +15,7 @@ from happycity.rules.cities import Cities
 from happycity.rules.deals import CITY_SIZE, Scoring
 from happycity.rules.moves import Move, MoveKind
 from happycity.rules.views import View
-from happycity.text.board import SeatTotals, cities_after, deck_prices
+from happycity.text.board import SeatTotals, cities_after, coins_short, colours_short, deck_prices
 from happycity.text.words import ENGLISH, card_name
 
 
@@ -53,12 +53,12 @@ def _of_discards(view: View, best: Card | None, other: Card | None, texts: NullT
     cities, seat = Cities.of_view(view), view.seat
 
     def can_buy(seat: int, card: Card) -> bool:
-        return cities.prices[seat][card.number] <= cities.coins[seat] and card not in cities.cards[seat]
+        return not coins_short(cities, seat, card) and card not in cities.cards[seat]
 
     if best is not None:
-        card, cost = card_name(best, texts), cities.prices[seat][best.number]
-        if cost > cities.coins[seat]:
-            values = {"card": card, "cost": cost, "coins": cities.coins[seat]}
+        card = card_name(best, texts)
+        if coins_short(cities, seat, best):
+            values = {"card": card, "cost": cities.prices[seat][best.number], "coins": cities.coins[seat]}
             yield texts.gettext("%(card)s costs %(cost)s, and the coins are %(coins)s") % values
         if can_buy((seat + 1) % len(view.cities), best):
             yield texts.gettext("the next seat could buy %(card)s") % {"card": card}
@@ -78,11 +78,7 @@ class _After(NamedTuple):
     @classmethod
     def of(cls, view: View, move: Move, coins: int) -> _After:
         cities, seat = cities_after(view, move), view.seat
-        missing = {
-            card: sum(max(0, count - cities.count(seat, colour)) for colour, count in card.condition.items())
-            for card in view.specials
-            if cities.special_at[seat] < 0
-        }
+        missing = {card: sum(colours.values()) for card, colours in colours_short(view, cities).items()}
         is_full = len(cities.cards[seat]) == CITY_SIZE
         return cls(SeatTotals.of(cities, seat), view.coins[seat] + coins, is_full, missing)
 

@@ -134,28 +134,21 @@ def with_tournament(address: str | None) -> str:
 
 
 @contextmanager
-def open_sources(
-    addresses: Sequence[str | None], *, with_luck: bool = False, luck_games: int = 0
-) -> Iterator[list[Source]]:
+def open_sources(addresses: Sequence[str | None], *, luck_games: int | None = None) -> Iterator[list[Source]]:
     """Open the games at some addresses: those of a tournament, of a whole store, or of records.
 
-    With `with_luck`, games have what their seats won by chance, so that it is taken off their scores; see
-    `luck_adjusted.luck_evaluator` for `luck_games`.
+    With `luck_games`, games have what their seats won by chance, so that it is taken off their scores; see
+    `luck_adjusted.luck_evaluator`.
     """
-    if luck_games and not with_luck:
-        raise ConfigError("--luck-games: it goes with --luck-adjusted")
     with ExitStack() as opened:
         sources = [opened.enter_context(closing(_source(address))) for address in addresses]
         configs = (config for source in sources for config in configs_of(source.tournaments()).values())
-        if with_luck or any(config.luck_evaluator for config in configs):  # of a sequential test
+        if luck_games is not None or any(config.luck_evaluator for config in configs):  # of a sequential test
             from happycity_tournament import luck_adjusted  # it imports numpy
 
-            if with_luck:
+            if luck_games is not None:
                 opened.enter_context(luck_adjusted.refusing_large_luck())
-            sources = [
-                luck_adjusted.LuckAdjusted(source, taken_off=with_luck, luck_games=luck_games)
-                for source in sources
-            ]
+            sources = [luck_adjusted.LuckAdjusted(source, luck_games=luck_games) for source in sources]
         yield sources
 
 

@@ -9,7 +9,7 @@ import typer
 
 from happycity.errors import suggestion
 from happycity_runtime.commands import AsJson
-from happycity_tournament.cli.options import GAMES, LuckGames, TakeOffLuck
+from happycity_tournament.cli.options import GAMES, LuckGames, TakeOffLuck, games_for_luck
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -63,7 +63,8 @@ def compare(
         latest, *others = _runs_of(bot)
         before, after = before or others[0], latest
     old, _, new = (bot or "").partition("=")
-    with open_sources([before, after], with_luck=luck_adjusted, luck_games=luck_games) as sources:
+    luck = games_for_luck(luck_games, adjusted=luck_adjusted)
+    with open_sources([before, after], luck_games=luck) as sources:
         rules = [CountingRules(source.tournaments()) for source in sources]
         with reading_games():
             games = PairedGames(*map(counted_games, sources, rules), renamed={old: new} if new else {})

@@ -126,7 +126,7 @@ def games(
     from happycity_tournament.cli.json import write_json
 
     choice = GameFilter(bot=bot, lost=lost, forfeits=forfeits, worst=worst, limit=limit)
-    with open_sources([address], with_luck=luck) as (source,):
+    with open_sources([address], luck_games=0 if luck else None) as (source,):
         chosen, more = choice.of(source)
         if luck:
             chosen = [source.game(game.match_id)[0] for game in chosen]

@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from happycity.errors import ConfigError
+
 BASICS = "Basics"
 """The group of options that nearly every run needs."""
 
@@ -32,7 +34,18 @@ LuckGames = Annotated[
     typer.Option(
         min=0,
         max=1000,
-        help="With --luck-adjusted: value each card by so many games that the native engine plays a round "
-        "on; 16 make still smaller errors.",
+        help="With --luck-adjusted: the number of games by which each card is valued; the native engine "
+        "plays them a round on. 0: the network values the card at once.",
     ),
 ]
+
+
+def games_for_luck(luck_games: int, *, adjusted: bool) -> int | None:
+    """Return how many games value a card; None if the luck stays in the scores.
+
+    Raises:
+        ConfigError: `--luck-games` was given without `--luck-adjusted`.
+    """
+    if luck_games and not adjusted:
+        raise ConfigError("--luck-games: it goes with --luck-adjusted")
+    return luck_games if adjusted else None

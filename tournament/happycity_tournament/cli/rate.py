@@ -11,7 +11,7 @@ import typer
 
 from happycity.errors import suggestion
 from happycity_runtime.commands import AsJson
-from happycity_tournament.cli.options import GAMES, LuckGames, TakeOffLuck
+from happycity_tournament.cli.options import GAMES, LuckGames, TakeOffLuck, games_for_luck
 from happycity_tournament.config import MEAN_ELO
 
 if TYPE_CHECKING:
@@ -73,7 +73,8 @@ def rate(
 
     check_elo("--anchor-elo", anchor_elo)
     new_names = _renamed(renamed or ())
-    with open_sources(addresses or [None], with_luck=luck_adjusted, luck_games=luck_games) as sources:
+    luck = games_for_luck(luck_games, adjusted=luck_adjusted)
+    with open_sources(addresses or [None], luck_games=luck) as sources:
         with reading_games(*sources):
             loaded = load_for_rating(sources, new_names)
         names, evaluator = [source.name for source in sources], sources[0].luck_evaluator

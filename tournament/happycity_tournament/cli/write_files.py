@@ -11,7 +11,7 @@ import typer
 
 from happycity.text.words import plural
 from happycity_runtime.commands import check_output, remark, until_output_closes
-from happycity_tournament.cli.options import LuckGames, TakeOffLuck
+from happycity_tournament.cli.options import LuckGames, TakeOffLuck, games_for_luck
 from happycity_tournament.cli.options import Source as Games
 
 if TYPE_CHECKING:
@@ -62,10 +62,8 @@ def report(
     from happycity_tournament.cli.tables import reading_games
     from happycity_tournament.report.report import write_report
 
-    with (
-        until_output_closes(),
-        _one_tournament(address, with_luck=luck_adjusted, luck_games=luck_games) as source,
-    ):
+    luck = games_for_luck(luck_games, adjusted=luck_adjusted)
+    with until_output_closes(), _one_tournament(address, luck_games=luck) as source:
         refuse_overwriting(source, out)
         check_output("--out", out)
         run = find_run(address)
@@ -80,13 +78,13 @@ def report(
 
 
 @contextmanager
-def _one_tournament(address: str | None, *, with_luck: bool, luck_games: int) -> Iterator[Source]:
+def _one_tournament(address: str | None, *, luck_games: int | None) -> Iterator[Source]:
     """Open the games of a tournament, by default the latest one of a store, or of a source without any."""
     from happycity_tournament.cli.addresses import open_sources, with_tournament
 
-    with open_sources([address], with_luck=with_luck, luck_games=luck_games) as (source,):
+    with open_sources([address], luck_games=luck_games) as (source,):
         if len(source.tournaments()) <= 1:
             yield source
             return
-    with open_sources([with_tournament(address)], with_luck=with_luck, luck_games=luck_games) as (source,):
+    with open_sources([with_tournament(address)], luck_games=luck_games) as (source,):
         yield source
