@@ -165,6 +165,8 @@ async def run_server(
 async def _claimed_store(settings: ServerSettings) -> AsyncIterator[AsyncStore]:
     """Open the store, for this server alone, while the context lasts."""
     store = await asyncio.to_thread(Store.create, settings.store)
+    if store.migrated_from is not None:
+        _log.info("store_migrated", from_version=store.migrated_from)
     try:
         await asyncio.to_thread(store.claim)
         async with AsyncStore(store) as async_store:

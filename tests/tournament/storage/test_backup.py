@@ -9,7 +9,7 @@ from tests.tournament.storage.postgres import Cluster
 
 from happycity import BotInfo, ConfigError
 from happycity_tournament.games import BotProfile
-from happycity_tournament.storage import backup
+from happycity_tournament.storage import copies
 from happycity_tournament.storage.backup import CopyReport, back_up
 from happycity_tournament.storage.errors import StoreError
 from happycity_tournament.storage.schema import SCHEMA_VERSION, metadata
@@ -84,7 +84,7 @@ def test_a_backup_is_one_moment_of_a_server_that_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Games that are stored while a backup runs don't wait for it, and aren't in it."""
-    monkeypatch.setattr(backup, "_PAGES_AT_ONCE", 1)
+    monkeypatch.setattr(copies, "_PAGES_AT_ONCE", 1)
     url = sqlite(tmp_path / "runs" / "games.sqlite")
     fill(url)
     before = rows(url)

@@ -21,7 +21,7 @@ from happycity_tournament.config import TournamentState
 from happycity_tournament.games import BotProfile, FinishedGame
 from happycity_tournament.storage.errors import StoreError
 from happycity_tournament.storage.packing import unpack
-from happycity_tournament.storage.schema import SCHEMA_VERSION, metadata
+from happycity_tournament.storage.schema import metadata
 from happycity_tournament.storage.store import Store
 from happycity_tournament.storage.stored import Problems, Progress, StoredTournament
 
@@ -376,15 +376,6 @@ def test_a_database_of_another_program_is_refused(url: str, table: str) -> None:
                 method(url)
         with store.reading() as connection:
             assert inspect(connection).get_table_names() == [table.partition(" ")[0]]
-
-
-def test_another_schema_is_refused(url: str) -> None:
-    with Store.create(url) as store:
-        change(store, "UPDATE meta SET value = '9'")
-    for method in (Store.create, Store.existing):
-        text = f"has schema version 9, this program knows version {SCHEMA_VERSION}"
-        with pytest.raises(StoreError, match=text):
-            method(url)
 
 
 @pytest.mark.parametrize("method", [Store.create, Store.existing])

@@ -180,7 +180,7 @@ def _claimed(url: str) -> Iterator[Store]:
     """Give a store for writing; it has to be there, and no server can use it meanwhile."""
     from happycity_tournament.storage.store import Store
 
-    Store.existing(url).close()
+    Store.existing(url, any_version=True).close()
     with Store.create(url) as store:
         store.claim()
         yield store

@@ -133,7 +133,7 @@ class SessionView:
             from happycity_tournament.storage.store import Store
 
             try:
-                Store.existing(self.venue.store).close()
+                Store.existing(self.venue.store, any_version=True).close()
             except StoreError as error:
                 return f"{text}; {error}"
         return f"{text}; finished games are in {self._store()}; {self._continue_with()}"

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Self
 from urllib.parse import quote
 
@@ -21,7 +22,6 @@ from sqlalchemy import (
     StaticPool,
     create_engine,
     event,
-    insert,
     inspect,
     make_url,
     select,
@@ -33,8 +33,16 @@ from sqlalchemy.schema import CreateTable
 
 from happycity_runtime.installation import install_command
 from happycity_tournament.storage.claims import Claim, claim, is_claimed
+from happycity_tournament.storage.copies import copy_pages, new_file
 from happycity_tournament.storage.errors import StoreError
-from happycity_tournament.storage.schema import SCHEMA_VERSION, VERSION_KEY, meta, metadata
+from happycity_tournament.storage.migrations import MIGRATIONS, migrate, note_version, problem_of
+from happycity_tournament.storage.schema import (
+    SCHEMA_VERSION,
+    VERSION_KEY,
+    WRITTEN_BY_KEY,
+    meta,
+    metadata,
+)
 
 _FOREIGN = "belongs to another program; choose an empty database"
 _LOST = "has ended the connection; check that it runs, and start again"
@@ -88,14 +96,21 @@ class Database:
         """Its URL with the password hidden."""
         self.in_memory = url.get_backend_name() == "sqlite" and not is_file(url)
         """Whether it is gone with this process, and has only one connection."""
+        self.migrated_from: int | None = None
+        """The schema version that the store had before `create` brought it to this program's."""
         self._claim: Claim | None = None
+        self._copy: TemporaryDirectory[str] | None = None
         self._read_only_file = Path(url.database or "") if read_only and is_file(url) else None
         with translate_errors(self.url):
             self._engine = _engine(url, lock_timeout=lock_timeout, read_only=read_only)
+        self._reader = self._engine
 
     @classmethod
     def create(cls, url: str, *, lock_timeout: float = 10.0) -> Self:
         """Open a database, and create file, folder and tables where they are missing.
+
+        A store of an older version is migrated where it is: as a whole or, if it fails or is killed, not at
+        all. It must not be in use by a server. A SQLite file is copied to `migration_backup` before.
 
         Args:
             url: as SQLAlchemy takes it, such as `sqlite:///runs/happycity.db`.
@@ -118,6 +133,9 @@ class Database:
         try:
             with database.writing() as connection:
                 database._prepare(connection)
+                version = database.schema_version(connection)
+            if version != SCHEMA_VERSION:
+                database._migrate(Path(parsed.database or "") if is_file(parsed) else None)
             if is_file(parsed):
                 database._switch_to_write_ahead_log(patience=lock_timeout)
         except StoreError:
@@ -126,8 +144,11 @@ class Database:
         return database
 
     @classmethod
-    def existing(cls, url: str, *, lock_timeout: float = 10.0) -> Self:
+    def existing(cls, url: str, *, lock_timeout: float = 10.0, any_version: bool = False) -> Self:
         """Open a database that is there, only to read it: nothing is created or changed, and nothing locked.
+
+        Of a SQLite file of an older version a migrated copy is read, which is as the store was now. With
+        `any_version` the tables are read as they are.
 
         Raises:
             StoreError: it isn't there, can't be opened, or is another program's.
@@ -137,8 +158,11 @@ class Database:
             raise StoreError(database.url, "can't be opened: there is no such file")
         try:
             with database.reading() as connection:
-                if not database.has_tables(connection):
+                version = database.schema_version(connection)
+                if version is None:
                     raise StoreError(database.url, _FOREIGN)
+                if version != SCHEMA_VERSION and not any_version:
+                    database._read_migrated_copy(connection, version)
         except StoreError:
             database.close()
             raise
@@ -157,16 +181,17 @@ class Database:
         immutable = path is not None and not _write_ahead_log(path).exists()
         before = _file_state(path) if path is not None and immutable else None
         try:
-            with translate_errors(self.url), self._engine.begin() as connection:
+            with translate_errors(self.url), self._reader.begin() as connection:
                 yield connection
         except StoreError as error:
-            self._check_unchanged(before, error)
+            self._check_unchanged(path, before, error)
             raise
-        self._check_unchanged(before)
+        self._check_unchanged(path, before)
 
-    def _check_unchanged(self, before: tuple[int, int] | None, error: StoreError | None = None) -> None:
+    def _check_unchanged(
+        self, path: Path | None, before: tuple[int, int] | None, error: StoreError | None = None
+    ) -> None:
         """Refuse what was read of an immutable file, if a server that started meanwhile has changed it."""
-        path = self._read_only_file
         if path is not None and before is not None and _file_state(path) != before:
             raise StoreError(self.url, "was changed while it was read; try again") from error
 
@@ -212,10 +237,16 @@ class Database:
 
     def close(self) -> None:
         """Close all connections and give up the claim."""
+        self._release()
+        self._engine.dispose()
+        if self._copy is not None:
+            self._reader.dispose()
+            self._copy.cleanup()
+
+    def _release(self) -> None:
         if self._claim is not None:
             self._claim.release()
             self._claim = None
-        self._engine.dispose()
 
     def _claim_lost(self) -> StoreError:
         problem = "was removed, damaged or taken over by another server: the claim on it is lost; start again"
@@ -232,24 +263,56 @@ class Database:
         # statement that writes.
         if connection.dialect.name == "sqlite" or not inspect(connection).has_table(meta.name):
             connection.execute(CreateTable(meta, if_not_exists=True))
-        if self.has_tables(connection):
+        if self.schema_version(connection) is not None:
             return
         if inspect(connection).get_table_names() != [meta.name]:
             raise StoreError(self.url, _FOREIGN)
         others = [table for table in metadata.sorted_tables if table is not meta]
         metadata.create_all(connection, others, checkfirst=False)
-        connection.execute(insert(meta).values(key=VERSION_KEY, value=str(SCHEMA_VERSION)))
+        note_version(connection)
 
-    def has_tables(self, connection: Connection) -> bool:
-        """Return whether this project's tables are there; refuse those of another version."""
+    def schema_version(self, connection: Connection) -> int | None:
+        """Return the version of this project's tables, None if they aren't there; refuse an unknown one."""
         if not inspect(connection).has_table(meta.name):
-            return False
-        version = connection.scalar(select(meta.c.value).where(meta.c.key == VERSION_KEY))
-        if version not in (None, str(SCHEMA_VERSION)):
-            text = f"this program knows version {SCHEMA_VERSION}"
-            problem = f"has schema version {version}, {text}; open it with the program that made it"
-            raise StoreError(self.url, problem)
-        return version is not None
+            return None
+        keys = (VERSION_KEY, WRITTEN_BY_KEY)
+        found = {row.key: row.value for row in connection.execute(select(meta).where(meta.c.key.in_(keys)))}
+        version = found.get(VERSION_KEY)
+        known = {str(number): number for number in (*MIGRATIONS, SCHEMA_VERSION)}
+        if version is not None and version not in known:
+            raise StoreError(self.url, problem_of(version, found.get(WRITTEN_BY_KEY)))
+        return None if version is None else known[version]
+
+    def _migrate(self, path: Path | None) -> None:
+        """Bring an older store to this version while no server uses it; `path` is that of a SQLite file."""
+        self.claim()
+        try:
+            with self.reading() as connection:
+                version = self.schema_version(connection)
+                if version is None or version == SCHEMA_VERSION:  # another program has migrated it meanwhile
+                    return
+                if path is not None:
+                    _copy_before_migration(connection, migration_backup(path, version))
+            with self.writing() if path is None else _changing_tables(self._engine) as connection:
+                migrate(connection, version)
+            self.migrated_from = version
+        finally:
+            self._release()
+
+    def _read_migrated_copy(self, connection: Connection, version: int) -> None:
+        """Read from now on a migrated copy of an older SQLite file, which is removed by `close`."""
+        if connection.dialect.name != "sqlite":
+            problem = f"has schema version {version}, this program reads {SCHEMA_VERSION}"
+            raise StoreError(self.url, f"{problem}; start a server on it, which migrates it")
+        self._copy = TemporaryDirectory(prefix="happycity-store-")
+        path = Path(self._copy.name) / "games.sqlite"
+        copy_pages(connection, path)
+        url = URL.create("sqlite", database=str(path))
+        engine = _engine(url, lock_timeout=0.0)
+        with _changing_tables(engine) as changing:
+            migrate(changing, version)
+        engine.dispose()
+        self._reader, self._read_only_file = _engine(url, lock_timeout=0.0, read_only=True), path
 
     def _switch_to_write_ahead_log(self, *, patience: float) -> None:
         """Switch a SQLite file to its write-ahead log, for good; it can't be done inside a transaction.
@@ -267,6 +330,37 @@ class Database:
                     time.sleep(_SWITCH_PAUSE_SECONDS)
                 else:
                     return
+
+
+def migration_backup(path: Path, version: int) -> Path:
+    """Return the copy of a SQLite store as it was before it was migrated from a version."""
+    return path.with_name(f"{path.name}.version-{version}")
+
+
+def _copy_before_migration(connection: Connection, backup: Path) -> None:
+    """Copy a store, in the place of the copy that an earlier migration of the same version made."""
+    with suppress(OSError):  # the copying says what is wrong
+        backup.unlink()
+    with new_file(backup) as partial:
+        copy_pages(connection, partial)
+
+
+@contextmanager
+def _changing_tables(engine: Engine) -> Iterator[Connection]:
+    """Yield a connection with SQLite whose transaction may replace tables to which others refer.
+
+    SQLite drops no such table while it checks references, so they are checked at the end.
+    """
+    url = engine.url.render_as_string(hide_password=True)
+    with translate_errors(url), engine.connect() as connection:
+        driver = connection.connection.driver_connection
+        assert isinstance(driver, sqlite3.Connection)
+        driver.execute("PRAGMA foreign_keys = OFF")
+        connection.detach()  # no other transaction gets a connection that checks no references
+        with connection.begin():
+            yield connection
+            if connection.execute(text("SELECT * FROM pragma_foreign_key_check")).first() is not None:
+                raise StoreError(url, DAMAGED)
 
 
 def _parse(url: str) -> URL:

@@ -23,9 +23,11 @@ from sqlalchemy import (
 from sqlalchemy.types import TypeEngine
 
 SCHEMA_VERSION = 6
-"""Goes up with every change of a table; stores of other versions are refused."""
+"""Goes up with every change of a table, for which `migrations` has how older stores get it."""
 VERSION_KEY = "schema_version"
 """The key in the table `meta` of the version that the tables have."""
+WRITTEN_BY_KEY = "written_by"
+"""The key in the table `meta` of the version of the program that made these tables."""
 NEXT_MATCH_KEY = "next_match_id"
 """The key in the table `meta` of an id above those of deleted games; absent if none was deleted."""
 LADDER_SECRET_KEY = "ladder_secret"  # noqa: S105 - not the secret itself
