@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
@@ -31,6 +32,17 @@ def test_every_sdk_has_licence_changelog_and_readme() -> None:
         assert (folder / "LICENSE").read_bytes() == (ROOT / "LICENSE").read_bytes()
         assert "## [" in (folder / "CHANGELOG.md").read_text()
         assert (folder / "README.md").is_file()
+
+
+def test_every_package_is_typed_and_has_its_licences() -> None:
+    """Type checkers read the types of a package that says so; what is linked into the engine has its notice."""
+    assert [package for package in hatch_build.PACKAGES if not (ROOT / package / "py.typed").is_file()] == []
+    for name in ("LICENSE", "NOTICE"):
+        assert (ROOT / "engine/python" / name).read_bytes() == (ROOT / "engine" / name).read_bytes()
+        listed = tomllib.loads((ROOT / "engine/python/pyproject.toml").read_text())["project"][
+            "license-files"
+        ]
+        assert name in listed
 
 
 def test_image_is_built_of_sources_alone() -> None:

@@ -103,7 +103,9 @@ def pack_cpp(out: Path) -> None:
     files = {path: ROOT / "clients/cpp" / path for path in _files("clients/cpp", *_OF_EVERY_SDK)}
     files |= {f"proto/{path}": ROOT / "proto" / path for path in _files("proto") if "/v1/" in path}
     engine = (
-        path for path in _files("engine", "python/", "tests/") if path.endswith((".rs", ".h", "LICENSE"))
+        path
+        for path in _files("engine", "python/", "tests/")
+        if path.endswith((".rs", ".h", "LICENSE", "NOTICE"))
     )
     files |= {f"engine/{path}": ROOT / "engine" / path for path in engine}
     files["clients/conformance/catalogue.json"] = ROOT / "clients/conformance/catalogue.json"
