@@ -140,8 +140,9 @@ LANGUAGES: dict[str, tuple[str, Callable[[Path], None]]] = {
     "rust": ("cargo", pack_rust),
     "java": ("mvn", pack_java),
     "cpp": ("git", pack_cpp),
+    "site": ("git", pack_site),
 }
-"""What packs each language, and the tool that it needs."""
+"""What packs each language, and the site, and the tool that it needs."""
 
 
 def pack(languages: list[str], out: Path) -> None:
@@ -185,8 +186,6 @@ def main() -> None:
     chosen = arguments.languages or [name for name, (tool, _) in LANGUAGES.items() if shutil.which(tool)]
     missing = [name for name in LANGUAGES if name not in chosen]
     pack(chosen, arguments.out)
-    if not arguments.languages:
-        pack_site(arguments.out.resolve())
     for path in sorted(arguments.out.iterdir()):
         sys.stdout.write(f"{path}\n")
     if missing and not arguments.languages:
