@@ -29,6 +29,7 @@ COPY tournament ./tournament
 COPY ladder ./ladder
 COPY league ./league
 COPY clients ./clients
+COPY docs/league.md docs/rules.md docs/writing-a-bot.md ./docs/
 COPY viewer ./viewer
 COPY web ./web
 RUN HAPPYCITY_COMPILE=1 /opt/uv/bin/uv build --no-cache --wheel --out-dir /dist \

@@ -45,6 +45,8 @@ Bots' classes are not among them, as a compiled class can't be the base of an au
 dataclasses with slots, which can't be pickled then.
 """
 MODULES = [Path(folder, f"{name}.py") for folder, names in HOT.items() for name in names.split()]
+PAGES = ("league.md", "rules.md", "writing-a-bot.md")
+"""The pages of the documentation of which a league makes the brief of its agents."""
 COMPILING = (
     "mypy",
     "numpy",
@@ -109,12 +111,13 @@ class Wheel(BuildHookInterface[BuilderConfig]):
 def sources() -> dict[str, Path]:
     """Return the files of all packages by their paths in a wheel, without what was compiled in the checkout.
 
-    `happycity new-bot` begins a project with an example of an SDK, and with a decision to test it, so the
-    wheel has these too.
+    `happycity new-bot` begins a project with an example of an SDK, and with a decision to test it, and a
+    league briefs its agents by pages of the documentation, so the wheel has these too.
     """
     languages = (ROOT / "clients/new_bot/happycity_new_bot/languages.py").read_text("utf-8")
     named = (*re.findall(r'"([\w/.-]+/[\w.-]+)"', languages), "conformance/first.decision")
     copied = {f"happycity_new_bot/first/{name}": ROOT / "clients" / name for name in named}
+    copied |= {f"happycity_league/docs/{name}": ROOT / "docs" / name for name in PAGES}
     return {name: file for name, file in copied.items() if file.is_file()} | {
         file.relative_to((ROOT / package).parent).as_posix(): file
         for package in PACKAGES

@@ -15,6 +15,8 @@ from collections.abc import Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from importlib.resources import files
+from importlib.resources.abc import Traversable
 from itertools import islice
 from pathlib import Path
 
@@ -32,6 +34,8 @@ from happycity_tournament.hosted.submissions import HostedBot, Submission, Submi
 from happycity_tournament.plain_json import adapter
 
 BRIEF_FILE, FEEDBACK, USAGE_FILE = "BRIEF.md", "feedback", "usage.json"
+PAGES = ("league.md", "rules.md", "writing-a-bot.md")
+"""The pages of the documentation in the brief of agents: what they are asked is a part of the first one."""
 _TASK = "What an agent is asked"
 """The chapter of docs/league.md with which a brief begins."""
 MAX_FILE = 65_536
@@ -143,12 +147,7 @@ class Project:
 
     def prepare(self, feedback: Mapping[str, str], archives: Iterable[Path] = ()) -> None:
         """Write the brief, from the docs, and the feedback: texts by the names of files, and archives."""
-        root = own_checkout()
-        if root is None:
-            raise ConfigError(
-                "the brief of agents is made from the docs: a league needs a checkout of the arena"
-            )
-        league, *others_docs = (root / "docs" / f"{name}.md" for name in ("league", "rules", "writing-a-bot"))
+        league, *others_docs = map(_page, PAGES)
         task = league.read_text("utf-8").partition(f"\n## {_TASK}")[2].partition("\n## ")[0]
         brief = "\n".join([f"# {_TASK}{task}", *(path.read_text("utf-8") for path in others_docs)])
         for name in (USAGE_FILE, BRIEF_FILE, FEEDBACK):
@@ -179,6 +178,12 @@ class Project:
         if problem:
             raise ConfigError(f"{self.agent.name}: git: {problem}: {one_line(printed)[-MAX_REASON:]}")
         return printed
+
+
+def _page(name: str) -> Traversable:
+    """Return a page of the documentation, which a wheel has among its own files."""
+    root = own_checkout()
+    return (files("happycity_league") if root is None else root) / "docs" / name
 
 
 def _read(path: Path) -> bytes | None:

@@ -1,29 +1,47 @@
-"""How this project is installed: from a checkout, as it is not published yet, and with which extras."""
+"""How this project is installed: from a checkout, a file or an index, and with which extras."""
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
+from importlib.metadata import distribution, version
 from pathlib import Path
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 from happycity.errors import FieldError
 
-_SOMEWHERE = "/path/to/checkout"
 _REQUIREMENT = re.compile(r"""(?P<name>[A-Za-z0-9._-]+).*;\s*extra\s*==\s*['"](?P<extra>[^'"]+)['"]""")
 
 
 def own_checkout() -> Path | None:
-    """Return the checkout from which this project runs; None if it is installed."""
-    root = Path(__file__).resolve().parents[2]
-    return root if (root / "clients" / "go" / "go.mod").exists() else None
+    """Return the checkout from which this project runs or was installed; None if it is of a package."""
+    for root in (Path(__file__).resolve().parents[2], _installed_from()):
+        if root is not None and (root / "clients" / "go" / "go.mod").exists():
+            return root
+    return None
 
 
 def install_command(extra: str) -> str:
-    """Return the command that installs an extra of this project.
+    """Return the command that installs an extra of this project, from where the project itself came.
 
-    The names of an index would lead to nothing, or to what a stranger has published by that name.
+    That is a checkout, a file, or the index that has this version. Another name or version of an index could
+    lead to nothing, or to what a stranger has published.
     """
-    return f"pip install {shlex.quote(f'{own_checkout() or _SOMEWHERE}[{extra}]')}"
+    source = own_checkout() or _installed_from()
+    requirement = f"{source}[{extra}]" if source else f"happycity[{extra}]=={version('happycity')}"
+    return f"pip install {shlex.quote(requirement)}"
+
+
+def _installed_from() -> Path | None:
+    """Return the folder or file from which this project was installed; None if it came from an index.
+
+    Source: the file direct_url.json of PEP 610.
+    """
+    text = distribution("happycity").read_text("direct_url.json")
+    url = json.loads(text)["url"] if text else ""
+    return Path(url2pathname(urlsplit(url).path)) if url.startswith("file:") else None
 
 
 def missing_packages(extra: str) -> list[str]:

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from tests.clients.consumers import CONSUMERS
 from tests.clients.programs import played
-from tools.release.packages import LANGUAGES, pack
+from tools.release.packages import pack
 from tools.release.version import version
 
 from happycity import Mode
 
 
-@pytest.mark.parametrize("language", [name for name in LANGUAGES if name != "engine"])  # tests/engine has it
+@pytest.mark.parametrize("language", CONSUMERS)
 def test_packed_sdk_plays_outside_of_the_checkout(language: str, tmp_path: Path) -> None:
     """A project of its own builds a bot on what was packed alone, and the bot plays its games to the end."""
     tool, build = CONSUMERS[language]

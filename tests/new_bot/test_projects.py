@@ -4,6 +4,7 @@ import fnmatch
 import json
 import re
 import tomllib
+from importlib.metadata import version
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -32,10 +33,11 @@ def test_the_bot_is_the_sdks_own_example(tmp_path: Path) -> None:
         assert (folder / spec.source).read_bytes() == (ROOT / "clients" / spec.example).read_bytes()
 
 
+@pytest.mark.parametrize("checkout", [ROOT, None])
 @pytest.mark.parametrize(("language", "search"), KINDS)
-def test_a_project_is_complete(language: str, *, search: bool, tmp_path: Path) -> None:
+def test_a_project_is_complete(language: str, *, search: bool, checkout: Path | None, tmp_path: Path) -> None:
     """Each file that one names is there, and no field of a template is left; names suit package managers."""
-    files = write_project(tmp_path / "My.Bot", language, name="My.Bot", checkout=ROOT, search=search)
+    files = write_project(tmp_path / "My.Bot", language, name="My.Bot", checkout=checkout, search=search)
     contents = {str(path.relative_to(tmp_path / "My.Bot")): path.read_bytes() for path in files}
     assert contents.pop("first.decision") == (ROOT / "clients/conformance/first.decision").read_bytes()
     texts = {name: content.decode() for name, content in contents.items()}
@@ -43,14 +45,39 @@ def test_a_project_is_complete(language: str, *, search: bool, tmp_path: Path) -
     own = {name: text for name, text in texts.items() if name != spec_of(language, search=search).source}
     for name, text in own.items():
         assert not re.search(r"\$[a-z]", text.replace('"$USER"', "")), name
+        assert checkout is not None or name.endswith("check.yml") or "checkout" not in text, name
     for copied in re.findall(r"^COPY (?!--)(.+) \S+$", texts["Dockerfile"], flags=re.MULTILINE):
         assert all(name == "." or fnmatch.filter(texts, name) for name in copied.split())
     for part in re.findall(r"^COPY --from=checkout (\S+)", texts["Dockerfile"], flags=re.MULTILINE):
         assert (ROOT / part).exists()
-    assert f"--build-context checkout={ROOT}" in texts["README.md"]
+    assert (f"--build-context checkout={ROOT}" in texts["README.md"]) is (checkout is not None)
     assert "'My.Bot=" in texts["Makefile"]
     if language == "java":  # the image starts the class that there is
         assert f'"{Path(spec_of(language, search=search).source).stem}"]' in texts["Dockerfile"]
+
+
+RELEASED = {
+    "python": ("pyproject.toml", '"happycity=={version}"', '"happycity[engine]=={version}"'),
+    "go": ("go.mod", "clients/go v{version}\n", "clients/go v{version}\n"),
+    "typescript": ("package.json", '"happycity": "{version}"', '"happycity": "{version}"'),
+    "rust": ("Cargo.toml", 'happycity = "{version}"', '{{ version = "{version}", features = ["engine"] }}'),
+    "java": ("pom.xml", "<version>{version}</version>", "<version>{version}</version>"),
+    "cpp": ("CMakeLists.txt", "find_package(happycity {version} EXACT QUIET)", "/v{version}/happycity-cpp-"),
+    "bridge": ("Dockerfile", "'happycity[arena]=={version}'", "'happycity[arena,engine]=={version}'"),
+}
+"""How a project names the SDK's release: the file, and what it says without and with search."""
+
+
+@pytest.mark.parametrize(("language", "search"), KINDS)
+def test_without_a_checkout_the_sdk_is_the_release_of_this_version(
+    language: str, *, search: bool, tmp_path: Path
+) -> None:
+    write_project(tmp_path, language, name="ann", checkout=None, search=search)
+    name, *named = RELEASED[language]
+    assert named[search].format(version=version("happycity")) in (tmp_path / name).read_text("utf-8")
+    assert f"that of the release {version('happycity')}" in (tmp_path / "README.md").read_text("utf-8")
+    workflow = (tmp_path / ".github/workflows/check.yml").read_text("utf-8")
+    assert f"pip install 'happycity[arena]=={version('happycity')}'" in workflow
 
 
 def test_an_image_has_all_packages_of_pythons_sdk() -> None:

@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
@@ -21,7 +22,9 @@ from tools.release.licences import UNKNOWN, licences
 from tools.release.packages import LANGUAGES, pack
 from tools.release.version import PLACES, VersionError, read_versions, set_version, version
 
-SDKS = [language for language in LANGUAGES if language not in ("python", "engine")]
+from happycity_league.projects import PAGES
+
+SDKS = [language for language in LANGUAGES if language not in ("python", "engine", "site")]
 
 
 def test_every_sdk_has_licence_changelog_and_readme() -> None:
@@ -31,6 +34,25 @@ def test_every_sdk_has_licence_changelog_and_readme() -> None:
         assert (folder / "LICENSE").read_bytes() == (ROOT / "LICENSE").read_bytes()
         assert "## [" in (folder / "CHANGELOG.md").read_text()
         assert (folder / "README.md").is_file()
+
+
+def test_every_package_is_typed_and_has_its_licences() -> None:
+    """Type checkers take types of a package that has `py.typed`; the engine's wheel names its licences."""
+    assert [package for package in hatch_build.PACKAGES if not (ROOT / package / "py.typed").is_file()] == []
+    engine = tomllib.loads((ROOT / "engine/python/pyproject.toml").read_text())
+    assert engine["project"]["license-files"] == ["LICENSE", "NOTICE"]
+    for name in ("LICENSE", "NOTICE"):
+        assert (ROOT / "engine/python" / name).read_bytes() == (ROOT / "engine" / name).read_bytes()
+
+
+def test_the_wheel_has_the_pages_by_which_a_league_briefs_its_agents() -> None:
+    """The sources from which it and the image are built have them too."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    included = project["tool"]["hatch"]["build"]["targets"]["sdist"]["include"]
+    for page in PAGES:
+        assert f"happycity_league/docs/{page}" in hatch_build.sources()
+        assert f"/docs/{page}" in included
+        assert f"docs/{page} " in (ROOT / "Dockerfile").read_text()
 
 
 def test_image_is_built_of_sources_alone() -> None:

@@ -103,7 +103,9 @@ def pack_cpp(out: Path) -> None:
     files = {path: ROOT / "clients/cpp" / path for path in _files("clients/cpp", *_OF_EVERY_SDK)}
     files |= {f"proto/{path}": ROOT / "proto" / path for path in _files("proto") if "/v1/" in path}
     engine = (
-        path for path in _files("engine", "python/", "tests/") if path.endswith((".rs", ".h", "LICENSE"))
+        path
+        for path in _files("engine", "python/", "tests/")
+        if path.endswith((".rs", ".h", "LICENSE", "NOTICE"))
     )
     files |= {f"engine/{path}": ROOT / "engine" / path for path in engine}
     files["clients/conformance/catalogue.json"] = ROOT / "clients/conformance/catalogue.json"
@@ -138,8 +140,9 @@ LANGUAGES: dict[str, tuple[str, Callable[[Path], None]]] = {
     "rust": ("cargo", pack_rust),
     "java": ("mvn", pack_java),
     "cpp": ("git", pack_cpp),
+    "site": ("git", pack_site),
 }
-"""What packs each language, and the tool that it needs."""
+"""What packs each language, and the site, and the tool that it needs."""
 
 
 def pack(languages: list[str], out: Path) -> None:
@@ -183,8 +186,6 @@ def main() -> None:
     chosen = arguments.languages or [name for name, (tool, _) in LANGUAGES.items() if shutil.which(tool)]
     missing = [name for name in LANGUAGES if name not in chosen]
     pack(chosen, arguments.out)
-    if not arguments.languages:
-        pack_site(arguments.out.resolve())
     for path in sorted(arguments.out.iterdir()):
         sys.stdout.write(f"{path}\n")
     if missing and not arguments.languages:

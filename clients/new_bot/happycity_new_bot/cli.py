@@ -11,7 +11,7 @@ import typer
 
 from happycity.errors import ConfigError
 from happycity_new_bot.languages import LANGUAGES
-from happycity_new_bot.project import REPOSITORY, write_project
+from happycity_new_bot.project import write_project
 from happycity_runtime.installation import own_checkout
 
 Language = StrEnum("Language", {name: name for name in LANGUAGES})  # type: ignore[misc] # typer wants an enum
@@ -30,7 +30,7 @@ def new_bot(
         Path | None,
         typer.Option(
             metavar="DIR",
-            help="Checkout with the SDK; by default the one that this command runs from.",
+            help="Checkout with the SDK; by default the one of this installation, else the SDK's release.",
             show_default=False,
         ),
     ] = None,
@@ -44,11 +44,9 @@ def new_bot(
     """
     if checkout is not None and not (checkout / "clients").is_dir():
         raise ConfigError(f"--checkout: {checkout} is not a checkout of the arena: it has no folder clients")
-    root = checkout or own_checkout()
-    if root is None:
-        raise ConfigError(f"--checkout: name one, as no SDK is published yet: git clone {REPOSITORY}")
+    root = checkout.resolve() if checkout is not None else own_checkout()
     folder = folder.resolve()
-    write_project(folder, language.value, name=name or folder.name, checkout=root.resolve(), search=search)
+    write_project(folder, language.value, name=name or folder.name, checkout=root, search=search)
     typer.echo(
         f"made {folder}: continue with its README.md, or\n  cd {shlex.quote(str(folder))} && make play"
     )

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+REPOSITORY = "https://github.com/happycity-arena/happycity"
 GO_MODULE = "github.com/happycity-arena/happycity/clients/go"
 
 
@@ -13,8 +14,8 @@ GO_MODULE = "github.com/happycity-arena/happycity/clients/go"
 class ProjectLanguage:
     """A language in which a bot's project can be made.
 
-    In its texts, $package and $version are those of the project and of the SDK, $checkout is the URI of the
-    checkout from which the SDK is taken, and $sdk the path of the SDK there.
+    In its texts, $package and $version are those of the project and of the SDK. Where the SDK is taken from
+    a checkout, $checkout is its URI, and $sdk the path of the SDK there.
     """
 
     title: str
@@ -29,11 +30,15 @@ class ProjectLanguage:
     submitted: tuple[str, ...]
     """The files with which it starts elsewhere, as patterns."""
     build: tuple[str, ...]
-    """The commands that build the bot, and what it needs of the checkout."""
+    """The commands that build the bot."""
     test: tuple[str, ...]
     """The commands that test it, once it is built."""
     requirement: str = ""
     """What the project's files call the SDK of a checkout."""
+    released: str = ""
+    """What they call the SDK's release of this version, in the registry of the language."""
+    sdk_build: tuple[str, ...] = ()
+    """The commands that build the SDK of a checkout at first."""
     sdk_folders: tuple[str, ...] = ()
     """What an image needs of a checkout."""
     more: Mapping[str, str] = field(default_factory=dict)
@@ -41,7 +46,7 @@ class ProjectLanguage:
     packages: str = ""
     """Packages of Debian that GitHub's machines lack; they have Go, Node.js, Rust, Java and Maven."""
     image_packages: str = ""
-    """What the image installs before the SDK."""
+    """What the image installs before the SDK of a checkout."""
     bot: str = ""
     """The bot in the project's test."""
     does: str = "It buys the most expensive card on offer, and takes any special"
@@ -69,6 +74,14 @@ _ENGINE = 'python -c "import happycity_engine" 2> /dev/null || python -m pip ins
 _CARGO = (
     "RUN apt-get update && apt-get install -y --no-install-recommends cargo && rm -rf /var/lib/apt/lists/*"
 )
+# No registry has packages of CMake: what isn't installed comes from the files of the release.
+_INSTALLED_OR_FETCHED = f"""\
+find_package(happycity $version EXACT QUIET)
+if(NOT happycity_FOUND)
+  include(FetchContent)
+  FetchContent_Declare(happycity URL {REPOSITORY}/releases/download/v$version/happycity-cpp-$version.tar.gz)
+  FetchContent_MakeAvailable(happycity)
+endif()"""
 
 LANGUAGES: Mapping[str, ProjectLanguage] = {
     "python": ProjectLanguage(
@@ -84,6 +97,7 @@ LANGUAGES: Mapping[str, ProjectLanguage] = {
             "python -m pytest --quiet",
         ),
         requirement="happycity @ $checkout",
+        released="happycity==$version",
         sdk_folders=_PYTHON_SDK,
         bot="First",
         search={
@@ -91,6 +105,7 @@ LANGUAGES: Mapping[str, ProjectLanguage] = {
             "tools": "Python 3.11 and Rust 1.63, or later ones",
             "build": (*_PYTHON_BUILD, _ENGINE),
             "requirement": 'happycity @ $checkout", "happycity-engine @ $checkout/engine/python',
+            "released": "happycity[engine]==$version",
             "sdk_folders": (*_PYTHON_SDK, "engine"),
             "image_packages": _CARGO,
             "bot": "Searcher",
@@ -123,12 +138,13 @@ LANGUAGES: Mapping[str, ProjectLanguage] = {
         command="node dist/bot.js",
         submitted=("dist/*.js", "package.json", "node_modules/**/*"),
         build=(
-            "test -d $sdk/dist || (cd $sdk && npm ci && npm run build)",
             "npm install --install-links=false --no-audit --no-fund --loglevel=error",
             "npx tsc",
         ),
         test=("npm test --silent",),
         requirement="file:$sdk",
+        released="$version",
+        sdk_build=("test -d $sdk/dist || (cd $sdk && npm ci && npm run build)",),
         sdk_folders=("clients/typescript",),
         bot="() => choose",
         search={
@@ -148,11 +164,13 @@ LANGUAGES: Mapping[str, ProjectLanguage] = {
         build=("cargo build --quiet --release",),
         test=("cargo test --quiet --release",),
         requirement='{ path = "$sdk" }',
+        released='"$version"',
         sdk_folders=("clients/rust", "engine"),
         bot="|_| bot::choose",
         search={
             "example": "rust/examples/searcher.rs",
             "requirement": '{ path = "$sdk", features = ["engine"] }',
+            "released": '{ version = "$version", features = ["engine"] }',
             "bot": "bot::searcher",
         },
     ),
@@ -163,12 +181,10 @@ LANGUAGES: Mapping[str, ProjectLanguage] = {
         tools="Java 17 and Maven 3.8, or later ones",
         command="java -cp target/bot.jar:target/lib/* First",
         submitted=("target/bot.jar", "target/lib/*.jar"),
-        build=(
-            # Once, as for TypeScript: it takes longer than all the rest.
-            "test -d target || mvn -q -B -ntp -f $sdk -pl happycity -am install -Dmaven.test.skip",
-            "mvn -q -B -ntp package -Dmaven.test.skip",
-        ),
+        build=("mvn -q -B -ntp package -Dmaven.test.skip",),
         test=("mvn -q -B -ntp test",),
+        # Once, as for TypeScript: it takes longer than all the rest.
+        sdk_build=("test -d target || mvn -q -B -ntp -f $sdk -pl happycity -am install -Dmaven.test.skip",),
         sdk_folders=("clients/java", "clients/conformance", "engine/c", "proto"),
         bot="BotFactory.stateless(First::choose)",
         search={
@@ -188,6 +204,7 @@ LANGUAGES: Mapping[str, ProjectLanguage] = {
         build=("cmake -S . -B build -DCMAKE_BUILD_TYPE=Release", "cmake --build build --parallel 2"),
         test=("build/bot_test",),
         requirement="add_subdirectory($sdk happycity)",
+        released=_INSTALLED_OR_FETCHED,
         sdk_folders=("clients/cpp", "clients/conformance", "engine/c", "engine/src", "proto"),
         bot="choose",
         search={
@@ -207,12 +224,14 @@ LANGUAGES: Mapping[str, ProjectLanguage] = {
         build=("@:",),
         test=("$$(HAPPYCITY) ask first.decision --bot '$$(BOT)' | grep 'build $card_name'",),
         requirement="happycity[arena] @ $checkout",
+        released="happycity[arena]==$version",
         sdk_folders=_PYTHON_SDK,
         search={
             "example": "examples/bash/searcher.sh",
             "tools": "bash, jq, and Rust 1.63 or later",
             "build": (_ENGINE,),
             "requirement": "happycity[arena] @ $checkout' '$checkout/engine/python",
+            "released": "happycity[arena,engine]==$version",
             "sdk_folders": (*_PYTHON_SDK, "engine"),
             "image_packages": _CARGO,
             "card": "perfumery",

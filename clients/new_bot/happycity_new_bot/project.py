@@ -12,10 +12,9 @@ from string import Template
 
 from happycity import ConfigError
 from happycity.match import check_bot_name
-from happycity_new_bot.languages import LANGUAGES, ProjectLanguage
+from happycity_new_bot.languages import LANGUAGES, REPOSITORY, ProjectLanguage
 from happycity_runtime.installation import own_checkout
 
-REPOSITORY = "https://github.com/happycity-arena/happycity"
 FIRST_DECISION = "first.decision"
 """A decision of a recorded game, by which the first test of a project asks its bot."""
 TEMPLATE = ".in"
@@ -23,18 +22,19 @@ TEMPLATE = ".in"
 
 
 def write_project(
-    folder: Path, language: str, *, name: str, checkout: Path, search: bool = False
+    folder: Path, language: str, *, name: str, checkout: Path | None, search: bool = False
 ) -> list[Path]:
-    """Write a project into a folder that is new or empty; return its files. The SDK is the one in `checkout`.
+    """Write a project into a folder that is new or empty; return its files.
 
-    Its bot is the SDK's first one, or with `search` the one that searches.
+    The SDK is the one in `checkout`; without one, the release of this version in the language's registry.
+    The bot is the SDK's first one, or with `search` the one that searches.
 
     Raises:
         ConfigError: the folder is in use or can't be written, or the name can't be a bot's.
     """
     spec = LANGUAGES[language].searching() if search else LANGUAGES[language]
     check_bot_name(name)
-    if not re.fullmatch(r"[\w./:+@-]+", checkout.as_posix()):
+    if checkout is not None and not re.fullmatch(r"[\w./:+@-]+", checkout.as_posix()):
         raise ConfigError(f"--checkout: {checkout}: Makefiles can't name a folder with spaces or quotes")
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise ConfigError(f"DIR: {folder} exists and is not an empty folder")
@@ -69,20 +69,20 @@ def package_name(name: str) -> str:
     return plain if plain[:1].isalpha() else f"bot-{plain}".rstrip("-")
 
 
-def _fields(spec: ProjectLanguage, language: str, name: str, checkout: Path) -> dict[str, str]:
-    copied = checkout.as_posix()
+def _fields(spec: ProjectLanguage, language: str, name: str, checkout: Path | None) -> dict[str, str]:
     words = {
         "package": package_name(name),
         "version": version("happycity"),
-        "checkout": checkout.as_uri(),
-        "sdk": f"{copied}/clients/{language}",
-        "engine": f"{copied}/engine/python",
         "card_name": spec.card.title(),
+        "what": "arena" if language == "bridge" else "SDK",
     }
+    words |= _from_release(words["version"]) if checkout is None else _from_checkout(checkout, language)
 
     def filled(text: str) -> str:
         return Template(text).substitute(words)
 
+    build = spec.build if checkout is None else (*spec.sdk_build, *spec.build)
+    folders = () if checkout is None else spec.sdk_folders
     return {
         **words,
         "name": name,
@@ -94,18 +94,40 @@ def _fields(spec: ProjectLanguage, language: str, name: str, checkout: Path) -> 
         "module": Path(spec.source).stem,
         "card": spec.card,
         "card_constant": spec.card.upper(),
-        "image_packages": spec.image_packages,
+        "image_packages": "" if checkout is None else spec.image_packages,
         "tools": spec.tools,
-        "checkout": copied,
-        "repository": REPOSITORY,
-        "what": "arena" if language == "bridge" else "SDK",
+        "origin": filled(_OF_RELEASE if checkout is None else _OF_CHECKOUT),
         "command": filled(spec.command),
         "files": filled(", ".join(f'"{pattern}"' for pattern in spec.submitted)),
-        "build": filled("\n".join(f"\t{command}" for command in spec.build)),
+        "build": filled("\n".join(f"\t{command}" for command in build)),
         "test": filled("\n".join(f"\t{command}" for command in spec.test)),
-        "requirement": filled(spec.requirement),
-        "copy_sdk": "\n".join(f"COPY --from=checkout {part} {copied}/{part}" for part in spec.sdk_folders),
+        "requirement": filled(spec.released if checkout is None else spec.requirement),
+        "copy_sdk": "\n".join(f"COPY --from=checkout {part} {checkout}/{part}" for part in folders),
         "ci_packages": _CI_PACKAGES.format(packages=spec.packages) if spec.packages else "",
+    }
+
+
+def _from_checkout(checkout: Path, language: str) -> dict[str, str]:
+    """Return the words of a project that takes the SDK from a checkout."""
+    path = checkout.as_posix()
+    return {
+        "checkout": checkout.as_uri(),
+        "path": path,
+        "sdk": f"{path}/clients/{language}",
+        "engine": f"{path}/engine/python",
+        "arena": f"'{path}[arena]'",
+        "ci_checkout": _CI_CHECKOUT.format(checkout=path, repository=REPOSITORY),
+        "build_context": f" --build-context checkout={path}",
+    }
+
+
+def _from_release(number: str) -> dict[str, str]:
+    """Return the words of a project that takes the SDK of a version from registries."""
+    return {
+        "engine": f"happycity-engine=={number}",
+        "arena": f"'happycity[arena]=={number}'",
+        "ci_checkout": "",
+        "build_context": "",
     }
 
 
@@ -127,3 +149,9 @@ def _files(folder: Traversable, path: str = "") -> Iterator[tuple[str, Traversab
 
 
 _CI_PACKAGES = "      - run: sudo apt-get update && sudo apt-get install -y {packages}"
+_CI_CHECKOUT = """\
+      - run: |  # the arena is not published yet: its checkout is put where this project looks for it
+          sudo mkdir -p {checkout} && sudo chown "$USER" {checkout}
+          git clone --depth 1 {repository} {checkout}"""
+_OF_CHECKOUT = "The $what isn't published yet: this project takes it from the checkout in $path, by a path."
+_OF_RELEASE = "The $what is that of the release $version, taken from the registry of the language."
