@@ -97,6 +97,17 @@ def is_provisional(rating: Rating, config: LadderConfig) -> bool:
     return rating.error > most
 
 
+def order(line: LeaderboardLine) -> tuple[int, float, str]:
+    """Return where a line stands on its leaderboard, as a key to sort by.
+
+    Ranked bots come first, then provisional, then inactive ones. Each part is in the order of the lower ends
+    of the intervals, so that a bot can't gain by being uncertain, as one is that brings a new version again
+    and again.
+    """
+    part = 2 if line.inactive else int(line.provisional)
+    return part, -line.rating.low, line.version.bot
+
+
 def leaderboard(
     versions: Iterable[Version],
     ratings: Mapping[int, Rating],
@@ -106,10 +117,7 @@ def leaderboard(
     present: Container[str],
     at: float,
 ) -> list[LeaderboardLine]:
-    """Return the leaderboard of a board: ranked bots, then provisional, then inactive ones.
-
-    Each part is in the order of the lower ends of the intervals, so that a bot can't gain by being uncertain,
-    as one is that brings a new version again and again.
+    """Return the leaderboard of a board, in the order of `order`.
 
     `versions` are those of all bots, `ratings` and `scores` are by version, and `present` has the names of
     the bots that are connected at the time `at`. A bot that never played on the board has no line.
@@ -130,9 +138,8 @@ def leaderboard(
             score=sum((scores[version.id] for version in own if version.id in scores), Score()),
         )
         lines.append(line)
-    parts = {line.version.bot: 2 if line.inactive else int(line.provisional) for line in lines}
-    lines.sort(key=lambda line: (parts[line.version.bot], -line.rating.low, line.version.bot))
+    lines.sort(key=order)
     return [
-        line if parts[line.version.bot] else replace(line, rank=rank)
+        line if line.inactive or line.provisional else replace(line, rank=rank)
         for rank, line in enumerate(lines, start=1)
     ]

@@ -12,7 +12,7 @@ from happycity.wire.status import StatusDetails
 
 
 class Reason(Enum):
-    """The reasons of the contract's `ErrorReason`, which says what each of them means.
+    """The reasons of the contract: each package has an `ErrorReason`, which says what they mean.
 
     The value is the name with the status code that comes with it.
     """
@@ -20,10 +20,7 @@ class Reason(Enum):
     INVALID_FIELD = "INVALID_FIELD", grpc.StatusCode.INVALID_ARGUMENT
     HELLO_EXPECTED = "HELLO_EXPECTED", grpc.StatusCode.INVALID_ARGUMENT
     UNKNOWN_MATCH = "UNKNOWN_MATCH", grpc.StatusCode.NOT_FOUND
-    UNKNOWN_TOURNAMENT = "UNKNOWN_TOURNAMENT", grpc.StatusCode.NOT_FOUND
     MATCH_RUNNING = "MATCH_RUNNING", grpc.StatusCode.FAILED_PRECONDITION
-    TOURNAMENT_RUNNING = "TOURNAMENT_RUNNING", grpc.StatusCode.FAILED_PRECONDITION
-    ROSTER_CLOSED = "ROSTER_CLOSED", grpc.StatusCode.FAILED_PRECONDITION
     BOTS_MISSING = "BOTS_MISSING", grpc.StatusCode.FAILED_PRECONDITION
     UNAUTHENTICATED = "UNAUTHENTICATED", grpc.StatusCode.UNAUTHENTICATED
     WRONG_ROLE = "WRONG_ROLE", grpc.StatusCode.PERMISSION_DENIED
@@ -37,9 +34,15 @@ class Reason(Enum):
     SHUTTING_DOWN = "SHUTTING_DOWN", grpc.StatusCode.UNAVAILABLE
     STORE_UNAVAILABLE = "STORE_UNAVAILABLE", grpc.StatusCode.UNAVAILABLE
     NOT_HOUSE_BOT = "NOT_HOUSE_BOT", grpc.StatusCode.PERMISSION_DENIED
+    # of happycity.tournament.v1beta1
+    UNKNOWN_TOURNAMENT = "UNKNOWN_TOURNAMENT", grpc.StatusCode.NOT_FOUND
+    TOURNAMENT_RUNNING = "TOURNAMENT_RUNNING", grpc.StatusCode.FAILED_PRECONDITION
+    ROSTER_CLOSED = "ROSTER_CLOSED", grpc.StatusCode.FAILED_PRECONDITION
+    # of happycity.ladder.v1beta1
     NO_LADDER = "NO_LADDER", grpc.StatusCode.FAILED_PRECONDITION
     NOT_IN_LADDER = "NOT_IN_LADDER", grpc.StatusCode.NOT_FOUND
     CHALLENGE_CLOSED = "CHALLENGE_CLOSED", grpc.StatusCode.FAILED_PRECONDITION
+    # of happycity.access.v1beta1
     INVITATION_CLOSED = "INVITATION_CLOSED", grpc.StatusCode.FAILED_PRECONDITION
     UNKNOWN_TOKEN = "UNKNOWN_TOKEN", grpc.StatusCode.NOT_FOUND
 

@@ -29,6 +29,7 @@ from happycity_server.access.roles import ROLES, Principal, method_of, path_of, 
 from happycity_server.api.access import AccessService
 from happycity_server.api.ladder import LadderService
 from happycity_server.api.matches import MatchService
+from happycity_server.api.paging import MAX_PAGE
 from happycity_server.api.play import BotService
 from happycity_server.api.tournaments import TournamentService
 from happycity_server.errors import ListenError
@@ -78,6 +79,17 @@ class Arena:
         asked: Any = GetMessageClass(method_of(path).input_type)(**fields) if request is None else request
         answered: _Response = await self.requests.answer(path, asked, lambda: method(caller, asked))
         return answered
+
+    async def list_all(
+        self, method: Callable[[Principal, Any], Awaitable[Any]], name: str, **filters: Any
+    ) -> list[Any]:
+        """Return all entries of a list, which are a field of its pages, for the admitted caller."""
+        entries, token = list[Any](), None
+        while token != "":
+            page = await self.call(method, page_size=MAX_PAGE, page_token=token, **filters)
+            entries += getattr(page, name)
+            token = page.next_page_token
+        return entries
 
     def charge(self, calls: float) -> None:
         """Count something that costs as much as some calls for the admitted caller."""

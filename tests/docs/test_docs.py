@@ -21,10 +21,13 @@ from tools.docs.commands import all_commands, commands_page, options
 
 import happycity_client
 from happycity import Config, Deal, Event, Game
+from happycity.access.v1beta1 import errors_pb2 as access_errors
+from happycity.ladder.v1beta1 import errors_pb2 as ladder_errors
 from happycity.match import seat_results
 from happycity.records.random_games import movers_rng, record_random_game
 from happycity.records.record import Json, loads, trace
 from happycity.records.replay import replay
+from happycity.tournament.v1beta1 import errors_pb2 as tournament_errors
 from happycity.v1 import errors_pb2
 from happycity_client import Bot, Decision, GameOver, GameStarted
 from happycity_server.config import ServerSettings
@@ -40,6 +43,8 @@ DOCS = (
     *sorted(ROOT.glob("clients/*/README.md")),
 )
 PROGRAMS = ("happycity", "tournament")
+ERRORS = [module.DESCRIPTOR for module in (errors_pb2, tournament_errors, ladder_errors, access_errors)]
+"""The files of the contract that have the reasons of refusals."""
 
 
 FOLDERS = "proto|game|evaluation|server|tournament|ladder|viewer|web|clients|tests|tools|deploy|docs"
@@ -213,16 +218,29 @@ def test_the_environment_of_a_bot_is_complete() -> None:
 
 
 def test_every_reason_is_explained_with_its_status() -> None:
-    """The contract says with which status each reason comes, and whether it has a RetryInfo."""
-    lines = text_of("proto/happycity/v1/errors.proto").split("enum ErrorReason {")[1].replace("\n  //", "")
-    explained = re.findall(r"Status: ([A-Z_]+)(, with a RetryInfo)?\.\s+ERROR_REASON_(\w+) =", lines)
+    """The contract says with which status each reason comes, and whether it has a RetryInfo.
+
+    A name stands in the enum of one package only, and the numbers of each have no gaps.
+    """
+    explained, listed = [], []
+    for errors in ERRORS:
+        lines = text_of(f"proto/{errors.name}").split("enum ErrorReason {")[1].replace("\n  //", "")
+        explained += re.findall(r"Status: ([A-Z_]+)(, with a RetryInfo)?\.\s+ERROR_REASON_(\w+) =", lines)
+        values = errors.enum_types_by_name["ErrorReason"].values
+        assert [value.number for value in values] == list(range(len(values)))
+        listed += [value.name.removeprefix("ERROR_REASON_") for value in values[1:]]
     retried = {True: "", False: ", with a RetryInfo"}
     assert explained == [
         (reason.status.name, retried[ApiError(reason, "").details.retry_seconds is None], reason.name)
         for reason in Reason
     ]
-    listed = errors_pb2.DESCRIPTOR.enum_types_by_name["ErrorReason"].values[1:]
-    assert [f"ERROR_REASON_{name}" for *_, name in explained] == [value.name for value in listed]
+    assert listed == [reason.text for reason in Reason]
+    assert len(set(listed)) == len(listed)
+
+
+def test_every_file_of_reasons_is_known() -> None:
+    files = (ROOT / "proto").rglob("errors.proto")
+    assert {errors.name for errors in ERRORS} == {str(path.relative_to(ROOT / "proto")) for path in files}
 
 
 ELLIPSIS = "..."

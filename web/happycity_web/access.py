@@ -41,9 +41,9 @@ async def access_form(
     values: dict[str, Any] = {"token": token, "fields": fields, "problem": problem, "link": link}
     values |= {"tokens": None, "invitations": None, "hosts": arena.hosting is not None}
     if token is not None and arena.may_call(arena.access.ListTokens):
-        values["tokens"] = list((await arena.call(arena.access.ListTokens)).tokens)
+        values["tokens"] = await arena.list_all(arena.access.ListTokens, "tokens")
     if token is not None and arena.may_call(arena.access.ListInvitations):
-        values["invitations"] = list((await arena.call(arena.access.ListInvitations)).invitations)
+        values["invitations"] = await arena.list_all(arena.access.ListInvitations, "invitations")
     values |= {"role": token.role.value if token else "", "owner": token.owner if token else ""}
     return Page("access.html", values, ("owner", "role", "tokens", "invitations"))
 
@@ -87,10 +87,9 @@ async def change_access(feeds: Feeds, request: Request, fields: Fields) -> Respo
 async def _renew(feeds: Feeds, request: Request) -> Response:
     """Replace all tokens of the owner; those before them are valid until the new ones are shown."""
     arena, caller = feeds.arena, principal().token
-    listed = await arena.call(arena.access.ListTokens)
-    assert caller is not None  # or there was no role for the call
+    assert caller is not None  # or there is no role for the calls
     tokens = {}
-    for token in listed.tokens:
+    for token in await arena.list_all(arena.access.ListTokens, "tokens"):
         renewed = await arena.call(arena.access.RenewToken, id=token.id)
         tokens[token.name] = renewed.token
     response = _settings_page(request, arena.access.link(), caller.owner, tokens)

@@ -26,7 +26,7 @@ async def hosted_page(feeds: Feeds, request: Request, _: Query) -> Page:
     arena = feeds.arena
     if arena.hosting is None:
         raise NoSuchPageError
-    submissions = list((await arena.call(arena.hosting.ListSubmissions)).submissions[:_SHOWN])
+    submissions = list((await arena.call(arena.hosting.ListSubmissions, page_size=_SHOWN)).submissions)
     if submissions:
         bot, digest = submissions[0].bot.name, submissions[0].digest
         submissions[0] = await arena.call(arena.hosting.GetSubmission, bot=bot, digest=digest)

@@ -126,9 +126,9 @@ async def _listed(feeds: Feeds, call: Any, field: str, chosen: ListFilter, **ask
 async def flags_page(feeds: Feeds, _request: Request, chosen: LeaderboardQuery) -> Page:
     """Show odd results to those who judge them."""
     arena, season = feeds.arena, chosen.season
-    got = await arena.call(arena.ladder.ListFlags, season_id=season or None)
+    flags = await arena.list_all(arena.ladder.ListFlags, "flags", season_id=season or None)
     values = await ladder_values(feeds)
-    values |= {"flags": list(got.flags), "season": season or values["ladder"].season.season_id}
+    values |= {"flags": flags, "season": season or values["ladder"].season.season_id}
     return Page("flags.html", values, ("season", "flags"))
 
 

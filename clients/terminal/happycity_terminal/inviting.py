@@ -56,12 +56,13 @@ def create_invitation(
 def list_invitations(*, as_json: AsJson = False, server: Server = None) -> None:
     """List the invitations that no guest has used, without their secrets."""
     from happycity_tournament.cli.json import write_json
+    from happycity_tournament.client.connection import Connection, call_server
 
-    listed: pb.ListInvitationsResponse = _ask(server, "ListInvitations")
+    listed = call_server(RemoteServer.at(server), Connection.invitations)
     if as_json:
-        write_json(list(listed.invitations))
+        write_json(listed)
         return
-    for one in listed.invitations:
+    for one in listed:
         typer.echo(_described(one))
 
 

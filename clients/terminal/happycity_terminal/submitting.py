@@ -131,13 +131,11 @@ async def when_tried(at: Connection, named: pb.GetSubmissionRequest) -> pb.Submi
 
 def list_submissions(server: str | None, *, as_json: bool) -> None:
     """Print all submissions of the owner, for organisers those of all owners, newest first."""
-    found: pb.ListSubmissionsResponse = call_server(
-        RemoteServer.at(server), lambda at: at.call(at.hosting.ListSubmissions, pb.ListSubmissionsRequest())
-    )
+    found = call_server(RemoteServer.at(server), Connection.submissions)
     if as_json:
-        write_json(list(found.submissions))
+        write_json(found)
         return
-    for one in found.submissions:
+    for one in found:
         typer.echo(f"{moment_text(one.create_time)} UTC  {one.owner}: {_line(one)}")
 
 

@@ -26,7 +26,7 @@ class StatusDetails:
     """The details of an error status."""
 
     reason: str = ""
-    """The name of an `ErrorReason` without its prefix; "" if the contract has no such reason."""
+    """The name in an `ErrorReason` of the contract, without its prefix; "" if there is no such reason."""
     metadata: Mapping[str, str] = field(default_factory=dict)
     """What else belongs to the reason."""
     fields: tuple[tuple[str, str], ...] = ()

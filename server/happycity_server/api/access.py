@@ -30,7 +30,7 @@ from happycity_server.access.token_file import (
     revoke_invitation,
     revoke_token,
 )
-from happycity_server.api.paging import DEFAULT_PAGE
+from happycity_server.api.paging import ListRequest
 from happycity_server.errors import ApiError, Reason, invalid, within
 
 MIN_REQUEST_ID = 16
@@ -78,9 +78,9 @@ class AccessService:
         """List the tokens of the caller's owner, but for those that newer ones are to replace."""
         own = self._own_tokens(caller)
         replaced = {token.replaces for token in own}
-        tokens = [token for token in own if token.id not in replaced]
-        self.charge(caller, len(tokens) // DEFAULT_PAGE)
-        return pb.ListTokensResponse(tokens=map(_message, tokens))
+        lasting = (token for token in own if token.id not in replaced)
+        tokens, token = ListRequest(request).sorted_by(_by_age, lasting)
+        return pb.ListTokensResponse(tokens=map(_message, tokens), next_page_token=token)
 
     async def RenewToken(self, caller: Principal, request: pb.RenewTokenRequest) -> pb.BotToken:
         """Replace a token of the caller's owner."""
@@ -115,9 +115,9 @@ class AccessService:
         self, caller: Principal, request: pb.ListInvitationsRequest
     ) -> pb.ListInvitationsResponse:
         """List the invitations that no guest has used."""
-        invitations = self._file().invitations
-        self.charge(caller, len(invitations) // DEFAULT_PAGE)
-        return pb.ListInvitationsResponse(invitations=map(_invitation_message, invitations))
+        invitations, token = ListRequest(request).sorted_by(_by_age, self._file().invitations)
+        messages = map(_invitation_message, invitations)
+        return pb.ListInvitationsResponse(invitations=messages, next_page_token=token)
 
     async def RevokeInvitation(
         self, caller: Principal, request: pb.RevokeInvitationRequest
@@ -183,6 +183,12 @@ def token_refusals() -> Iterator[None]:
         raise ApiError(Reason.WRONG_NAME, str(error)) from None
     except (TokenError, OSError) as error:
         raise ApiError(Reason.STORE_UNAVAILABLE, f"the tokens can't be changed: {error}") from None
+
+
+def _by_age(one: Token | Invitation) -> tuple[float, str, str]:
+    """Return where a token or an invitation stands in lists, as a key to sort by: the oldest first."""
+    name = one.name if isinstance(one, Token) else one.owner
+    return one.created.timestamp(), name, one.id
 
 
 def _message(token: Token, clear: str = "") -> pb.BotToken:

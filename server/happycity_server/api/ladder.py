@@ -34,12 +34,12 @@ from happycity_ladder.entries import (
     Version,
 )
 from happycity_ladder.ladder_config import LadderConfig
-from happycity_ladder.leaderboard import LeaderboardLine, is_provisional, owners
+from happycity_ladder.leaderboard import LeaderboardLine, is_provisional, order, owners
 from happycity_runtime.tokens import check_owner
 from happycity_server.access.roles import Principal
 from happycity_server.access.token_file import TokenFile, rename_owner
 from happycity_server.api.access import token_refusals
-from happycity_server.api.paging import ListRequest, page_token, required_enum
+from happycity_server.api.paging import ListRequest, required_enum
 from happycity_server.errors import ApiError, Reason, within
 from happycity_server.ladder.challenges import ChallengeAnswer, board_named, not_in_ladder
 from happycity_tournament.games import FinishedGame
@@ -47,6 +47,7 @@ from happycity_tournament.hosted.submissions import Submissions
 from happycity_tournament.visibility import Play, Sight, sees_people, sight_of_deal
 
 if TYPE_CHECKING:  # it takes numpy, and few servers keep a ladder
+    from happycity_ladder.flags import Flag
     from happycity_server.ladder.reader import LadderReader
 
 MAX_ACT_TEXT = 200
@@ -112,25 +113,24 @@ class LadderService:
     async def GetLeaderboard(
         self, caller: Principal, request: pb.GetLeaderboardRequest
     ) -> pb.GetLeaderboardResponse:
-        """Return a page of the ratings on a board; a page token says how many lines come before."""
+        """Return a page of the ratings on a board."""
         reader = self._ladder()
         config, page = reader.ladder.config, ListRequest(request)
         board = board_named(config, request.board)
-        first = page.before_id or 0
-        end = first + page.size
         season = await reader.season(page.number("season_id"))
         lines = await reader.leaderboard(board.name, season)
-        best = [] if first else owners(lines)[: page.size]
+        best = owners(lines)[: page.size] if page.is_first else []
         if request.ranked_only:
             lines = [line for line in lines if line.rank]
+        shown, token = page.sorted_by(order, lines)
         write = partial(self._line, caller, reader.ladder.presence.version_ids)
         return pb.GetLeaderboardResponse(
-            lines=map(write, lines[first:end]),
+            lines=map(write, shown),
             owners=[
                 to_message(pb.OwnerLine, owner, "rank", "bots", "low", best=write(owner.best))
                 for owner in best
             ],
-            next_page_token=page_token(end) if len(lines) > end else "",
+            next_page_token=token,
             board=board.name,
             season=_season(season, config),
         )
@@ -185,7 +185,7 @@ class LadderService:
             kind=page.member("kind", DealKind),
             challenge_id=page.number("challenge_id"),
         )
-        listed, token = page.cut({deal.id: deal for deal in found})
+        listed, token = page.newest({deal.id: deal for deal in found})
         versions = await read(book.versions, {version for deal in listed for version in deal.versions})
         deals = [
             deal
@@ -213,7 +213,7 @@ class LadderService:
         """List seasons, newest first."""
         reader, page = self._ladder(), ListRequest(request)
         found = await reader.book.read(reader.book.seasons, page.limit, page.before_id)
-        seasons, token = page.cut({season.id: season for season in found})
+        seasons, token = page.newest({season.id: season for season in found})
         messages = [_season(season, reader.ladder.config) for season in seasons]
         return pb.ListSeasonsResponse(seasons=messages, next_page_token=token)
 
@@ -262,7 +262,7 @@ class LadderService:
         state, bot = page.member("state", ChallengeState), page.bot()
         states = None if state is None else [state]
         found = await read(book.challenges, page.limit, page.before_id, states=states, of_or_to=bot)
-        challenges, token = page.cut({challenge.id: challenge for challenge in found})
+        challenges, token = page.newest({challenge.id: challenge for challenge in found})
         counts = await read(book.deals_of_challenges, [challenge.id for challenge in challenges])
         return pb.ListChallengesResponse(
             challenges=[_challenge(challenge, counts[challenge.id][0]) for challenge in challenges],
@@ -271,10 +271,11 @@ class LadderService:
 
     async def ListFlags(self, caller: Principal, request: pb.ListFlagsRequest) -> pb.ListFlagsResponse:
         """List the flags of a season, oddest first."""
-        reader = self._ladder()
-        season = await reader.season(request.season_id if request.HasField("season_id") else None)
-        flags = await reader.flags(season)
-        return pb.ListFlagsResponse(flags=[to_message(pb.Flag, flag, *_FLAG) for flag in flags])
+        reader, page = self._ladder(), ListRequest(request)
+        season = await reader.season(page.number("season_id"))
+        flags, token = page.sorted_by(_oddness, await reader.flags(season))
+        messages = [to_message(pb.Flag, flag, *_FLAG) for flag in flags]
+        return pb.ListFlagsResponse(flags=messages, next_page_token=token)
 
     async def CreateAct(self, caller: Principal, request: pb.CreateActRequest) -> pb.Act:
         """Do what an organiser wants."""
@@ -307,7 +308,7 @@ class LadderService:
         """List the acts of organisers, newest first."""
         reader, page = self._ladder(), ListRequest(request)
         found = await reader.book.read(reader.book.actions, page.limit, page.before_id, bot=page.bot())
-        acts, token = page.cut({act.id: act for act in found})
+        acts, token = page.newest({act.id: act for act in found})
         return pb.ListActsResponse(acts=[_act(caller, act) for act in acts], next_page_token=token)
 
     def _line(self, caller: Principal, present: Collection[int], line: LeaderboardLine) -> pb.LeaderboardLine:
@@ -356,6 +357,12 @@ class LadderService:
 def _play(deal: LadderDeal) -> Play:
     """Return whether games of a deal may still be played."""
     return Play.OPEN if deal.state is DealState.OPEN else Play.ENDED
+
+
+def _oddness(flag: Flag) -> tuple[float, float, str]:
+    """Return where a flag stands among those of all boards, as a key to sort by."""
+    name = f"{flag.board} {flag.kind.value} {flag.bot} {flag.beneficiary}"
+    return flag.p_value, -abs(flag.deviation), name
 
 
 def _owner(caller: Principal, version: Version) -> str | None:

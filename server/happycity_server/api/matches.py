@@ -115,7 +115,7 @@ class MatchService:
                 down_to=rest,
             )
             by_id.update(await self._finished(caller, stored))
-        matches, token = page.cut(by_id, rest=rest)
+        matches, token = page.newest(by_id, rest=rest)
         return pb.ListMatchesResponse(matches=filter(None, matches), next_page_token=token)
 
     async def WatchMatch(self, caller: Principal, request: pb.WatchMatchRequest) -> AsyncIterator[bytes]:

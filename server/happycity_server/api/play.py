@@ -25,7 +25,7 @@ from happycity.wire.moments import timestamp
 from happycity_runtime.event_loop import first_of
 from happycity_server.access.roles import Principal, principal
 from happycity_server.api.handlers import add_handlers
-from happycity_server.api.paging import page_size, page_token, position_of
+from happycity_server.api.paging import ListRequest
 from happycity_server.errors import ApiError, Reason, invalid
 from happycity_server.play.lobby import Lobby
 from happycity_server.play.outbox import Outbox
@@ -163,16 +163,15 @@ class BotService:
 
     async def ListBots(self, caller: Principal, request: bots.ListBotsRequest) -> bots.ListBotsResponse:
         """List the bots that are connected, or were a moment ago."""
-        size, after = page_size(request.page_size), position_of(request.page_token)
+        asked = ListRequest(request)
         house = request.house if request.HasField("house") else None
         lobby = self._lobby
         sessions = {
             name: session
             for name, session in lobby.sessions.items()
-            if name > after and not (session.gone or is_person(name)) and house in (None, name in lobby.house)
+            if not (session.gone or is_person(name)) and house in (None, name in lobby.house)
         }
-        page = sorted(sessions)[:size]
-        token = page_token(page[-1]) if len(sessions) > size else ""
+        page, token = asked.sorted_by(lambda name: (name,), sessions)
         messages = [bot_message(caller, sessions[name], lobby, self._owner_of(name)) for name in page]
         return bots.ListBotsResponse(bots=messages, next_page_token=token)
 

@@ -12,7 +12,7 @@ from happycity.errors import fields_named
 from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
 from happycity.wire.match import seconds_of
 from happycity_server.access.roles import READERS, WATCHERS, Principal
-from happycity_server.api.paging import MAX_PAGE, PAGE_BYTES, ListRequest, page_token
+from happycity_server.api.paging import MAX_PAGE, PAGE_BYTES, ListRequest
 from happycity_server.places.deals import DealsInPlay
 from happycity_server.places.places import Places
 from happycity_server.tournaments.registry import Tournaments
@@ -70,7 +70,7 @@ class TournamentService:
         async with aclosing(newest) as entries:
             async for tournament_id, entry in entries:
                 if len(page) == asked.size or left <= 0 or seen == MAX_PAGE:
-                    token = page_token(last)
+                    token = asked.token(last)
                     break
                 seen, last = seen + 1, tournament_id
                 if entry is not None and _is_seen(caller, entry):

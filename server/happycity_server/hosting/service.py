@@ -14,6 +14,7 @@ from happycity_runtime.child import ChildError, split_command
 from happycity_runtime.tokens import Role
 from happycity_server.access.gate import RateLimits
 from happycity_server.access.roles import Principal
+from happycity_server.api.paging import ListRequest
 from happycity_server.errors import ApiError, Reason, invalid, too_many, within
 from happycity_server.hosting.hosting import PINNED, Hosting
 from happycity_tournament.hosted.submissions import HostedBot, Submission
@@ -99,9 +100,10 @@ class HostingService:
         self, caller: Principal, request: pb.ListSubmissionsRequest
     ) -> pb.ListSubmissionsResponse:
         """List the submissions that the caller may see."""
-        submissions = self.hosting.submissions
-        own = map(self._message, filter(partial(_is_own, caller), submissions))
-        return pb.ListSubmissionsResponse(submissions=await asyncio.to_thread(list, own))
+        own = filter(partial(_is_own, caller), self.hosting.submissions)
+        page, token = ListRequest(request).sorted_by(_newest_first, own)
+        messages = await asyncio.to_thread(list, map(self._message, page))
+        return pb.ListSubmissionsResponse(submissions=messages, next_page_token=token)
 
     async def WithdrawSubmission(
         self, caller: Principal, request: pb.WithdrawSubmissionRequest
@@ -157,6 +159,11 @@ def _is_own(caller: Principal, submission: Submission) -> bool:
     """Return whether the caller may see a submission."""
     own = caller.token is not None and caller.token.owner == submission.owner
     return own or not caller.roles.isdisjoint((Role.ORGANISER, Role.WORKER))
+
+
+def _newest_first(submission: Submission) -> tuple[float, str]:
+    """Return where a submission stands in lists, as a key to sort by."""
+    return -submission.created_at.timestamp(), f"{submission.bot.name} {submission.digest}"
 
 
 def _no_such(bot: str) -> ApiError:

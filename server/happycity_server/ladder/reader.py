@@ -25,8 +25,6 @@ MAX_COMPARISONS = 16
 """Comparisons that may wait or be computed at once."""
 FLAGGED_DEALS = 20_000
 """The latest deals of a season in which flags are looked for: strengths are taken as constant in them."""
-MAX_FLAGS = 100
-"""Flags that are shown."""
 FLAGS_SECONDS = 60.0
 """How long flags are shown before they are looked for again."""
 
@@ -98,7 +96,7 @@ class LadderReader:
             self._comparing -= 1
 
     async def flags(self, season: Season) -> list[Flag]:
-        """Return the flags of a season, oddest first, at most `MAX_FLAGS`."""
+        """Return the flags of a season, board by board."""
         moment = int(self.book.clock() // FLAGS_SECONDS)
         make = partial(self.book.load, self._find_flags, season)
         return await self._flags.get((season.id, moment), make)
@@ -148,7 +146,7 @@ class LadderReader:
             scores = self.book.scores(season.id, board)
             forfeits = {version: (score.games, score.forfeits) for version, score in scores.items()}
             flags += find_flags(board, of_board, versions, forfeits, luck[board])
-        return sorted(flags, key=lambda flag: (flag.p_value, -abs(flag.deviation)))[:MAX_FLAGS]
+        return flags
 
 
 def _conditions(deal: LadderDeal, version: int) -> tuple[int, tuple[int, ...]]:

@@ -174,6 +174,32 @@ async def test_owners_look_after_their_own_tokens(competition: Competition) -> N
     assert [one.name for one in read_tokens_file(competition.tokens).tokens] == ["olga", "carl"]
 
 
+async def test_tokens_and_invitations_come_in_pages(competition: Competition) -> None:
+    """The oldest come first, and tokens of one moment by name; one that ends meanwhile hides no other."""
+    names = ["carl", "alice", "bea", "dora"]
+    tokens = {
+        each.name: each for each in (await competition.join(competition.invited(bots=4), *names)).tokens
+    }
+    guests, own = competition.guests, h.bearer(tokens["dora"].token)
+    first = await guests.ListTokens(pb.ListTokensRequest(page_size=2), metadata=own)
+    assert [one.name for one in first.tokens] == ["alice", "bea"]
+    await guests.RevokeToken(pb.RevokeTokenRequest(id=tokens["bea"].id), metadata=own)
+    following = pb.ListTokensRequest(page_size=2, page_token=first.next_page_token)
+    second = await guests.ListTokens(following, metadata=own)
+    assert ([one.name for one in second.tokens], second.next_page_token) == (["carl", "dora"], "")
+
+    olga = h.bearer(h.issued_token(competition.tokens, Role.ORGANISER, "otto"))
+    for owner in ("Team 1", "Team 2", "Team 3"):
+        competition.invited(owner)
+    owners, token = list[str](), ""
+    while not owners or token:
+        asked = pb.ListInvitationsRequest(page_size=1, page_token=token)
+        page = await guests.ListInvitations(asked, metadata=olga)
+        owners += [one.owner for one in page.invitations]
+        token = page.next_page_token
+    assert owners == ["Team 1", "Team 2", "Team 3"]
+
+
 async def test_a_renewed_token_ends_when_the_one_before_did(competition: Competition) -> None:
     clear = h.issued_token(competition.tokens, Role.BOT, "brief", hours=1)
     old = read_tokens_file(competition.tokens).tokens[-1]

@@ -175,6 +175,20 @@ async def test_uploads_of_an_owner_come_one_by_one(tmp_path: Path) -> None:
         assert [await upload for upload in uploads] == [""] * len(uploads)
 
 
+async def test_submissions_are_listed_in_pages(tmp_path: Path) -> None:
+    """The newest come first, and one that comes meanwhile changes no later page."""
+    async with authors(tmp_path) as them:
+        submitted = [await them.submit("Team 7", going_on(Stream(f"bot{number}"))) for number in range(3)]
+        caller = Principal("organiser", frozenset({Role.ORGANISER}))
+        first = await them.served.ListSubmissions(caller, pb.ListSubmissionsRequest(page_size=2))
+        await them.submit("Team 8", going_on(Stream("late")))
+        following = pb.ListSubmissionsRequest(page_size=2, page_token=first.next_page_token)
+        second = await them.served.ListSubmissions(caller, following)
+        listed = [*first.submissions, *second.submissions]
+        assert [one.bot.name for one in listed] == [one.bot.name for one in reversed(submitted)]
+        assert not second.next_page_token
+
+
 async def test_uploads_have_a_deadline_as_a_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An author whose parts come slowly, but each in time, is not waited for; nothing is left of it."""
     monkeypatch.setattr(service, "UPLOAD_SECONDS", 0.0)

@@ -10,6 +10,16 @@ import grpc
 import pytest
 
 from happycity import Config, ConfigError, HappyCityError
+from happycity.access.v1beta1 import access_service_pb2 as access_pb
+from happycity.access.v1beta1.access_service_pb2_grpc import (
+    AccessServiceServicer,
+    add_AccessServiceServicer_to_server,
+)
+from happycity.hosting.v1beta1 import hosting_service_pb2 as hosting_pb
+from happycity.hosting.v1beta1.hosting_service_pb2_grpc import (
+    HostingServiceServicer,
+    add_HostingServiceServicer_to_server,
+)
 from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
 from happycity.tournament.v1beta1.rating_pb2 import Rating
 from happycity.tournament.v1beta1.tournament_service_pb2_grpc import (
@@ -50,7 +60,9 @@ Script = list[Any]
 GAME = config_message(Config(players=2))
 
 
-class ScriptedServer(TournamentServiceServicer, MatchServiceServicer):
+class ScriptedServer(
+    TournamentServiceServicer, MatchServiceServicer, HostingServiceServicer, AccessServiceServicer
+):
     def __init__(self, *scripts: Script) -> None:
         self._scripts = iter(scripts)
         self.requests: list[Any] = []
@@ -78,6 +90,7 @@ class ScriptedServer(TournamentServiceServicer, MatchServiceServicer):
         return await anext(self._steps(request, context))
 
     StopTournament = GetTournament = ListTournaments = ListMatches = GetMatchRecord = _answer
+    ListSubmissions = ListInvitations = _answer
 
 
 def progress(state: Any, **fields: Any) -> pb.TournamentProgress:
@@ -93,6 +106,8 @@ async def scripted(*scripts: Script) -> AsyncIterator[tuple[ScriptedServer, Conn
     servicer, server = ScriptedServer(*scripts), grpc.aio.server()  # type: ignore[abstract]  # the rest is not called
     add_TournamentServiceServicer_to_server(servicer, server)
     add_MatchServiceServicer_to_server(servicer, server)
+    add_HostingServiceServicer_to_server(servicer, server)
+    add_AccessServiceServicer_to_server(servicer, server)
     port = server.add_insecure_port("127.0.0.1:0")
     await server.start()
     async with connect(f"127.0.0.1:{port}", Access(token="x")) as connection:
@@ -211,6 +226,25 @@ async def test_lists_are_read_page_by_page() -> None:
         snapshots: list[Snapshot] = await connection.tournaments()
     assert [snapshot.tournament_id for snapshot in snapshots] == [3, 2, 1]
     assert [request.page_token for request in server.requests] == ["", "two", "three"]
+
+
+async def test_lists_of_submissions_and_invitations_are_read_to_their_ends() -> None:
+    """A bot on a second page plays as well as one on the first."""
+    playing, digest = hosting_pb.SUBMISSION_STATE_PLAYING, "0" * 64
+    submitted = [
+        hosting_pb.Submission(bot=hosting_pb.HostedBot(name=name), digest=digest, state=playing)
+        for name in ("ann", "bob")
+    ]
+    invited = [access_pb.Invitation(id=name) for name in ("one", "two")]
+    pages: list[Script] = [
+        [hosting_pb.ListSubmissionsResponse(submissions=submitted[:1], next_page_token="more")],
+        [hosting_pb.ListSubmissionsResponse(submissions=submitted[1:])],
+        [access_pb.ListInvitationsResponse(invitations=invited[:1], next_page_token="more")],
+        [access_pb.ListInvitationsResponse(invitations=invited[1:])],
+    ]
+    async with scripted(*pages) as (_, connection):
+        assert await connection.hosted_digests(["bob"]) == {"bob": digest}
+        assert await connection.invitations() == invited
 
 
 async def test_games_are_read_at_the_pace_of_the_server() -> None:

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import grpc
 
 from happycity import Config, ConfigError, HappyCityError, TimeControl
+from happycity.access.v1beta1 import access_service_pb2 as access_pb
 from happycity.access.v1beta1.access_service_pb2_grpc import AccessServiceStub
 from happycity.errors import FieldError
 from happycity.hosting.v1beta1 import hosting_service_pb2 as hosting_pb
@@ -162,15 +163,26 @@ class Connection:
 
     async def hosted_digests(self, bots: Sequence[str]) -> dict[str, str]:
         """Return the digests of the submissions that the server plays as `bots`; ConfigError without one."""
-        listed = await self.call(self.hosting.ListSubmissions, hosting_pb.ListSubmissionsRequest())
         playing = {
             one.bot.name: one.digest
-            for one in listed.submissions
+            for one in await self.submissions()
             if one.state == hosting_pb.SUBMISSION_STATE_PLAYING
         }
         if missing := [bot for bot in bots if bot not in playing]:
             raise ConfigError(f"hosted:{missing[0]}: no submitted bot of that name plays on {self.address}")
         return {bot: playing[bot] for bot in bots}
+
+    async def submissions(self) -> list[hosting_pb.Submission]:
+        """Return the submissions of the caller's owner, for organisers those of all owners, newest first."""
+        request = hosting_pb.ListSubmissionsRequest(page_size=PAGE_SIZE)
+        pages = self.pages(self.hosting.ListSubmissions, request)
+        return [one async for page in pages for one in page.submissions]
+
+    async def invitations(self) -> list[access_pb.Invitation]:
+        """Return the invitations that no guest has used, oldest first."""
+        request = access_pb.ListInvitationsRequest(page_size=PAGE_SIZE)
+        pages = self.pages(self.guests.ListInvitations, request)
+        return [one async for page in pages for one in page.invitations]
 
     async def submission(self, bot: str, digest: str) -> list[hosting_pb.SubmitRequest]:
         """Return a submission, part by part."""
@@ -286,7 +298,7 @@ class Connection:
         while True:
             page = await self.call(method, request)
             yield page
-            if not getattr(page, "next_page_token", ""):  # a short list is one page
+            if not page.next_page_token:
                 return
             request.page_token = page.next_page_token
 

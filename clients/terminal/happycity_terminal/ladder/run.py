@@ -35,8 +35,7 @@ async def _entries(
 ) -> tuple[list[Any], Any]:
     """Return the first entries of a list, which are a field of its pages, and the last page that was read."""
     request, entries, page = _request(method, fields), list[Any](), None
-    if hasattr(request, "page_size"):
-        request.page_size = min(limit or PAGE_SIZE, PAGE_SIZE)
+    request.page_size = min(limit or PAGE_SIZE, PAGE_SIZE)
     async for page in connection.pages(getattr(connection.ladder, method), request):
         entries += getattr(page, field)
         if limit and len(entries) >= limit:

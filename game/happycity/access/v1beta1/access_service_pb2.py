@@ -26,7 +26,7 @@ from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n-happycity/access/v1beta1/access_service.proto\x12\x18happycity.access.v1beta1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"W\n\x0bJoinRequest\x12\x12\n\ninvitation\x18\x01 \x01(\t\x12\x0c\n\x04\x62ots\x18\x02 \x03(\t\x12\x17\n\nrequest_id\x18\x03 \x01(\tH\x00\x88\x01\x01\x42\r\n\x0b_request_id\"Q\n\x0cJoinResponse\x12\r\n\x05owner\x18\x01 \x01(\t\x12\x32\n\x06tokens\x18\x02 \x03(\x0b\x32\".happycity.access.v1beta1.BotToken\"\xa4\x01\n\x08\x42otToken\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\x12\n\x05token\x18\x03 \x01(\tH\x00\x88\x01\x01\x12/\n\x0b\x63reate_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0b\x65xpire_time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.TimestampB\x08\n\x06_token\"\x13\n\x11ListTokensRequest\"H\n\x12ListTokensResponse\x12\x32\n\x06tokens\x18\x01 \x03(\x0b\x32\".happycity.access.v1beta1.BotToken\"G\n\x11RenewTokenRequest\x12\n\n\x02id\x18\x01 \x01(\t\x12\x17\n\nrequest_id\x18\x02 \x01(\tH\x00\x88\x01\x01\x42\r\n\x0b_request_id\"H\n\x12RevokeTokenRequest\x12\n\n\x02id\x18\x01 \x01(\t\x12\x17\n\nrequest_id\x18\x02 \x01(\tH\x00\x88\x01\x01\x42\r\n\x0b_request_id\"\x15\n\x13RevokeTokenResponse\"\x97\x01\n\nInvitation\x12\n\n\x02id\x18\x01 \x01(\t\x12\r\n\x05owner\x18\x02 \x01(\t\x12\x0c\n\x04\x62ots\x18\x03 \x01(\r\x12/\n\x0b\x63reate_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0b\x65xpire_time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"\x8b\x01\n\x17\x43reateInvitationRequest\x12\r\n\x05owner\x18\x01 \x01(\t\x12\x0c\n\x04\x62ots\x18\x02 \x01(\r\x12+\n\x08lifetime\x18\x03 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x17\n\nrequest_id\x18\x04 \x01(\tH\x00\x88\x01\x01\x42\r\n\x0b_request_id\"b\n\x18\x43reateInvitationResponse\x12\x38\n\ninvitation\x18\x01 \x01(\x0b\x32$.happycity.access.v1beta1.Invitation\x12\x0c\n\x04link\x18\x02 \x01(\t\"\x18\n\x16ListInvitationsRequest\"T\n\x17ListInvitationsResponse\x12\x39\n\x0binvitations\x18\x01 \x03(\x0b\x32$.happycity.access.v1beta1.Invitation\"M\n\x17RevokeInvitationRequest\x12\n\n\x02id\x18\x01 \x01(\t\x12\x17\n\nrequest_id\x18\x02 \x01(\tH\x00\x88\x01\x01\x42\r\n\x0b_request_id\"\x1a\n\x18RevokeInvitationResponse2\x88\x06\n\rAccessService\x12U\n\x04Join\x12%.happycity.access.v1beta1.JoinRequest\x1a&.happycity.access.v1beta1.JoinResponse\x12g\n\nListTokens\x12+.happycity.access.v1beta1.ListTokensRequest\x1a,.happycity.access.v1beta1.ListTokensResponse\x12]\n\nRenewToken\x12+.happycity.access.v1beta1.RenewTokenRequest\x1a\".happycity.access.v1beta1.BotToken\x12j\n\x0bRevokeToken\x12,.happycity.access.v1beta1.RevokeTokenRequest\x1a-.happycity.access.v1beta1.RevokeTokenResponse\x12y\n\x10\x43reateInvitation\x12\x31.happycity.access.v1beta1.CreateInvitationRequest\x1a\x32.happycity.access.v1beta1.CreateInvitationResponse\x12v\n\x0fListInvitations\x12\x30.happycity.access.v1beta1.ListInvitationsRequest\x1a\x31.happycity.access.v1beta1.ListInvitationsResponse\x12y\n\x10RevokeInvitation\x12\x31.happycity.access.v1beta1.RevokeInvitationRequest\x1a\x32.happycity.access.v1beta1.RevokeInvitationResponseBh\n\x1c\x64\x65v.happycity.access.v1beta1P\x01ZFgithub.com/happycity-arena/happycity/clients/go/happycityaccessv1beta1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n-happycity/access/v1beta1/access_service.proto\x12\x18happycity.access.v1beta1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"W\n\x0bJoinRequest\x12\x12\n\ninvitation\x18\x01 \x01(\t\x12\x0c\n\x04\x62ots\x18\x02 \x03(\t\x12\x17\n\nrequest_id\x18\x03 \x01(\tH\x00\x88\x01\x01\x42\r\n\x0b_request_id\"Q\n\x0cJoinResponse\x12\r\n\x05owner\x18\x01 \x01(\t\x12\x32\n\x06tokens\x18\x02 \x03(\x0b\x32\".happycity.access.v1beta1.BotToken\"\xa4\x01\n\x08\x42otToken\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\x12\n\x05token\x18\x03 \x01(\tH\x00\x88\x01\x01\x12/\n\x0b\x63reate_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0b\x65xpire_time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.TimestampB\x08\n\x06_token\":\n\x11ListTokensRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"a\n\x12ListTokensResponse\x12\x32\n\x06tokens\x18\x01 \x03(\x0b\x32\".happycity.access.v1beta1.BotToken\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"G\n\x11RenewTokenRequest\x12\n\n\x02id\x18\x01 \x01(\t\x12\x17\n\nrequest_id\x18\x02 \x01(\tH\x00\x88\x01\x01\x42\r\n\x0b_request_id\"H\n\x12RevokeTokenRequest\x12\n\n\x02id\x18\x01 \x01(\t\x12\x17\n\nrequest_id\x18\x02 \x01(\tH\x00\x88\x01\x01\x42\r\n\x0b_request_id\"\x15\n\x13RevokeTokenResponse\"\x97\x01\n\nInvitation\x12\n\n\x02id\x18\x01 \x01(\t\x12\r\n\x05owner\x18\x02 \x01(\t\x12\x0c\n\x04\x62ots\x18\x03 \x01(\r\x12/\n\x0b\x63reate_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0b\x65xpire_time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"\x8b\x01\n\x17\x43reateInvitationRequest\x12\r\n\x05owner\x18\x01 \x01(\t\x12\x0c\n\x04\x62ots\x18\x02 \x01(\r\x12+\n\x08lifetime\x18\x03 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x17\n\nrequest_id\x18\x04 \x01(\tH\x00\x88\x01\x01\x42\r\n\x0b_request_id\"b\n\x18\x43reateInvitationResponse\x12\x38\n\ninvitation\x18\x01 \x01(\x0b\x32$.happycity.access.v1beta1.Invitation\x12\x0c\n\x04link\x18\x02 \x01(\t\"?\n\x16ListInvitationsRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"m\n\x17ListInvitationsResponse\x12\x39\n\x0binvitations\x18\x01 \x03(\x0b\x32$.happycity.access.v1beta1.Invitation\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"M\n\x17RevokeInvitationRequest\x12\n\n\x02id\x18\x01 \x01(\t\x12\x17\n\nrequest_id\x18\x02 \x01(\tH\x00\x88\x01\x01\x42\r\n\x0b_request_id\"\x1a\n\x18RevokeInvitationResponse2\x88\x06\n\rAccessService\x12U\n\x04Join\x12%.happycity.access.v1beta1.JoinRequest\x1a&.happycity.access.v1beta1.JoinResponse\x12g\n\nListTokens\x12+.happycity.access.v1beta1.ListTokensRequest\x1a,.happycity.access.v1beta1.ListTokensResponse\x12]\n\nRenewToken\x12+.happycity.access.v1beta1.RenewTokenRequest\x1a\".happycity.access.v1beta1.BotToken\x12j\n\x0bRevokeToken\x12,.happycity.access.v1beta1.RevokeTokenRequest\x1a-.happycity.access.v1beta1.RevokeTokenResponse\x12y\n\x10\x43reateInvitation\x12\x31.happycity.access.v1beta1.CreateInvitationRequest\x1a\x32.happycity.access.v1beta1.CreateInvitationResponse\x12v\n\x0fListInvitations\x12\x30.happycity.access.v1beta1.ListInvitationsRequest\x1a\x31.happycity.access.v1beta1.ListInvitationsResponse\x12y\n\x10RevokeInvitation\x12\x31.happycity.access.v1beta1.RevokeInvitationRequest\x1a\x32.happycity.access.v1beta1.RevokeInvitationResponseBh\n\x1c\x64\x65v.happycity.access.v1beta1P\x01ZFgithub.com/happycity-arena/happycity/clients/go/happycityaccessv1beta1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -41,29 +41,29 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_BOTTOKEN']._serialized_start=313
   _globals['_BOTTOKEN']._serialized_end=477
   _globals['_LISTTOKENSREQUEST']._serialized_start=479
-  _globals['_LISTTOKENSREQUEST']._serialized_end=498
-  _globals['_LISTTOKENSRESPONSE']._serialized_start=500
-  _globals['_LISTTOKENSRESPONSE']._serialized_end=572
-  _globals['_RENEWTOKENREQUEST']._serialized_start=574
-  _globals['_RENEWTOKENREQUEST']._serialized_end=645
-  _globals['_REVOKETOKENREQUEST']._serialized_start=647
-  _globals['_REVOKETOKENREQUEST']._serialized_end=719
-  _globals['_REVOKETOKENRESPONSE']._serialized_start=721
-  _globals['_REVOKETOKENRESPONSE']._serialized_end=742
-  _globals['_INVITATION']._serialized_start=745
-  _globals['_INVITATION']._serialized_end=896
-  _globals['_CREATEINVITATIONREQUEST']._serialized_start=899
-  _globals['_CREATEINVITATIONREQUEST']._serialized_end=1038
-  _globals['_CREATEINVITATIONRESPONSE']._serialized_start=1040
-  _globals['_CREATEINVITATIONRESPONSE']._serialized_end=1138
-  _globals['_LISTINVITATIONSREQUEST']._serialized_start=1140
-  _globals['_LISTINVITATIONSREQUEST']._serialized_end=1164
-  _globals['_LISTINVITATIONSRESPONSE']._serialized_start=1166
-  _globals['_LISTINVITATIONSRESPONSE']._serialized_end=1250
-  _globals['_REVOKEINVITATIONREQUEST']._serialized_start=1252
-  _globals['_REVOKEINVITATIONREQUEST']._serialized_end=1329
-  _globals['_REVOKEINVITATIONRESPONSE']._serialized_start=1331
-  _globals['_REVOKEINVITATIONRESPONSE']._serialized_end=1357
-  _globals['_ACCESSSERVICE']._serialized_start=1360
-  _globals['_ACCESSSERVICE']._serialized_end=2136
+  _globals['_LISTTOKENSREQUEST']._serialized_end=537
+  _globals['_LISTTOKENSRESPONSE']._serialized_start=539
+  _globals['_LISTTOKENSRESPONSE']._serialized_end=636
+  _globals['_RENEWTOKENREQUEST']._serialized_start=638
+  _globals['_RENEWTOKENREQUEST']._serialized_end=709
+  _globals['_REVOKETOKENREQUEST']._serialized_start=711
+  _globals['_REVOKETOKENREQUEST']._serialized_end=783
+  _globals['_REVOKETOKENRESPONSE']._serialized_start=785
+  _globals['_REVOKETOKENRESPONSE']._serialized_end=806
+  _globals['_INVITATION']._serialized_start=809
+  _globals['_INVITATION']._serialized_end=960
+  _globals['_CREATEINVITATIONREQUEST']._serialized_start=963
+  _globals['_CREATEINVITATIONREQUEST']._serialized_end=1102
+  _globals['_CREATEINVITATIONRESPONSE']._serialized_start=1104
+  _globals['_CREATEINVITATIONRESPONSE']._serialized_end=1202
+  _globals['_LISTINVITATIONSREQUEST']._serialized_start=1204
+  _globals['_LISTINVITATIONSREQUEST']._serialized_end=1267
+  _globals['_LISTINVITATIONSRESPONSE']._serialized_start=1269
+  _globals['_LISTINVITATIONSRESPONSE']._serialized_end=1378
+  _globals['_REVOKEINVITATIONREQUEST']._serialized_start=1380
+  _globals['_REVOKEINVITATIONREQUEST']._serialized_end=1457
+  _globals['_REVOKEINVITATIONRESPONSE']._serialized_start=1459
+  _globals['_REVOKEINVITATIONRESPONSE']._serialized_end=1485
+  _globals['_ACCESSSERVICE']._serialized_start=1488
+  _globals['_ACCESSSERVICE']._serialized_end=2264
 # @@protoc_insertion_point(module_scope)

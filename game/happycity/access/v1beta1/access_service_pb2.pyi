@@ -132,16 +132,25 @@ Global___BotToken: _TypeAlias = BotToken  # noqa: Y015
 
 @_typing.final
 class ListTokensRequest(_message.Message):
-    """Nothing: the owner is that of the call's token."""
+    """Asks for a page of tokens; the owner is that of the call's token."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
+    PAGE_SIZE_FIELD_NUMBER: _builtins.int
+    PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    page_size: _builtins.int
+    """Maximum number of tokens to return. Default 50, at most 200."""
+    page_token: _builtins.str
+    """From the last response; empty for the first page."""
     def __init__(
         self,
+        *,
+        page_size: _builtins.int = ...,
+        page_token: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["page_size", b"page_size", "page_token", b"page_token"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -149,23 +158,27 @@ Global___ListTokensRequest: _TypeAlias = ListTokensRequest  # noqa: Y015
 
 @_typing.final
 class ListTokensResponse(_message.Message):
-    """The tokens of an owner."""
+    """A page of the tokens of an owner."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     TOKENS_FIELD_NUMBER: _builtins.int
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    next_page_token: _builtins.str
+    """For the next page; empty on the last one."""
     @_builtins.property
     def tokens(self) -> _containers.RepeatedCompositeFieldContainer[Global___BotToken]:
-        """The tokens, without their secrets."""
+        """The tokens, without their secrets; those that were made together by name."""
 
     def __init__(
         self,
         *,
         tokens: _abc.Iterable[Global___BotToken] | None = ...,
+        next_page_token: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["tokens", b"tokens"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["next_page_token", b"next_page_token", "tokens", b"tokens"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -357,16 +370,25 @@ Global___CreateInvitationResponse: _TypeAlias = CreateInvitationResponse  # noqa
 
 @_typing.final
 class ListInvitationsRequest(_message.Message):
-    """Nothing: all are listed."""
+    """Asks for a page of invitations."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
+    PAGE_SIZE_FIELD_NUMBER: _builtins.int
+    PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    page_size: _builtins.int
+    """Maximum number of invitations to return. Default 50, at most 200."""
+    page_token: _builtins.str
+    """From the last response; empty for the first page."""
     def __init__(
         self,
+        *,
+        page_size: _builtins.int = ...,
+        page_token: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["page_size", b"page_size", "page_token", b"page_token"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -374,11 +396,14 @@ Global___ListInvitationsRequest: _TypeAlias = ListInvitationsRequest  # noqa: Y0
 
 @_typing.final
 class ListInvitationsResponse(_message.Message):
-    """The invitations that no guest has used."""
+    """A page of the invitations that no guest has used."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     INVITATIONS_FIELD_NUMBER: _builtins.int
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    next_page_token: _builtins.str
+    """For the next page; empty on the last one."""
     @_builtins.property
     def invitations(self) -> _containers.RepeatedCompositeFieldContainer[Global___Invitation]:
         """The invitations, without their secrets."""
@@ -387,10 +412,11 @@ class ListInvitationsResponse(_message.Message):
         self,
         *,
         invitations: _abc.Iterable[Global___Invitation] | None = ...,
+        next_page_token: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["invitations", b"invitations"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["invitations", b"invitations", "next_page_token", b"next_page_token"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -270,16 +270,25 @@ Global___ReadSubmissionRequest: _TypeAlias = ReadSubmissionRequest  # noqa: Y015
 
 @_typing.final
 class ListSubmissionsRequest(_message.Message):
-    """Nothing: the owner is that of the call's token."""
+    """Asks for a page of submissions; the owner is that of the call's token."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
+    PAGE_SIZE_FIELD_NUMBER: _builtins.int
+    PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    page_size: _builtins.int
+    """Maximum number of submissions to return. Default 50, at most 200."""
+    page_token: _builtins.str
+    """From the last response; empty for the first page."""
     def __init__(
         self,
+        *,
+        page_size: _builtins.int = ...,
+        page_token: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["page_size", b"page_size", "page_token", b"page_token"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -287,11 +296,14 @@ Global___ListSubmissionsRequest: _TypeAlias = ListSubmissionsRequest  # noqa: Y0
 
 @_typing.final
 class ListSubmissionsResponse(_message.Message):
-    """Submissions of an owner."""
+    """A page of submissions."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     SUBMISSIONS_FIELD_NUMBER: _builtins.int
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    next_page_token: _builtins.str
+    """For the next page; empty on the last one."""
     @_builtins.property
     def submissions(self) -> _containers.RepeatedCompositeFieldContainer[Global___Submission]:
         """Newest first, without their logs."""
@@ -300,10 +312,11 @@ class ListSubmissionsResponse(_message.Message):
         self,
         *,
         submissions: _abc.Iterable[Global___Submission] | None = ...,
+        next_page_token: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["submissions", b"submissions"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["next_page_token", b"next_page_token", "submissions", b"submissions"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -780,32 +780,32 @@ Global___IdleBots: _TypeAlias = IdleBots  # noqa: Y015
 
 @_typing.final
 class GetLeaderboardRequest(_message.Message):
-    """Asks for a leaderboard."""
+    """Asks for a page of a leaderboard. All filters must hold."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
-    BOARD_FIELD_NUMBER: _builtins.int
-    SEASON_ID_FIELD_NUMBER: _builtins.int
     PAGE_SIZE_FIELD_NUMBER: _builtins.int
     PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    BOARD_FIELD_NUMBER: _builtins.int
+    SEASON_ID_FIELD_NUMBER: _builtins.int
     RANKED_ONLY_FIELD_NUMBER: _builtins.int
+    page_size: _builtins.int
+    """Maximum number of lines to return. Default 50, at most 200."""
+    page_token: _builtins.str
+    """From the last response; empty for the first page. The filters must be the same for all pages."""
     board: _builtins.str
     """The board; absent: the first one."""
     season_id: _builtins.int
     """The season; absent: the present one."""
-    page_size: _builtins.int
-    """Maximum number of lines to return. Default 50, at most 200."""
-    page_token: _builtins.str
-    """From the last response; empty for the first page. The other fields must be the same for all pages."""
     ranked_only: _builtins.bool
     """Whether to leave out bots that are inactive or provisional."""
     def __init__(
         self,
         *,
-        board: _builtins.str | None = ...,
-        season_id: _builtins.int | None = ...,
         page_size: _builtins.int = ...,
         page_token: _builtins.str = ...,
+        board: _builtins.str | None = ...,
+        season_id: _builtins.int | None = ...,
         ranked_only: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_board", b"_board", "_season_id", b"_season_id", "board", b"board", "season_id", b"season_id"]  # noqa: Y015
@@ -825,7 +825,11 @@ Global___GetLeaderboardRequest: _TypeAlias = GetLeaderboardRequest  # noqa: Y015
 
 @_typing.final
 class GetLeaderboardResponse(_message.Message):
-    """A page of a leaderboard."""
+    """A page of a leaderboard. Ratings go on while pages are read: a later page has the bots that stand, at the time of its
+    call, below the place that the last bot of the page before had, and not that bot again. So other bots that come, go
+    or move change nothing for a bot that stays above or below that place; only one that passes it is missing or comes
+    twice.
+    """
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -1535,21 +1539,29 @@ Global___ListChallengesResponse: _TypeAlias = ListChallengesResponse  # noqa: Y0
 
 @_typing.final
 class ListFlagsRequest(_message.Message):
-    """Asks for flags."""
+    """Asks for a page of flags."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
+    PAGE_SIZE_FIELD_NUMBER: _builtins.int
+    PAGE_TOKEN_FIELD_NUMBER: _builtins.int
     SEASON_ID_FIELD_NUMBER: _builtins.int
+    page_size: _builtins.int
+    """Maximum number of flags to return. Default 50, at most 200."""
+    page_token: _builtins.str
+    """From the last response; empty for the first page. The filters must be the same for all pages."""
     season_id: _builtins.int
     """The season; absent: the present one."""
     def __init__(
         self,
         *,
+        page_size: _builtins.int = ...,
+        page_token: _builtins.str = ...,
         season_id: _builtins.int | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_season_id", b"_season_id", "season_id", b"season_id"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_season_id", b"_season_id", "season_id", b"season_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_season_id", b"_season_id", "page_size", b"page_size", "page_token", b"page_token", "season_id", b"season_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__season_id: _TypeAlias = _typing.Literal["season_id"]  # noqa: Y015
     _WhichOneofArgType__season_id: _TypeAlias = _typing.Literal["_season_id", b"_season_id"]  # noqa: Y015
@@ -1559,23 +1571,29 @@ Global___ListFlagsRequest: _TypeAlias = ListFlagsRequest  # noqa: Y015
 
 @_typing.final
 class ListFlagsResponse(_message.Message):
-    """Flags."""
+    """A page of flags. Flags are looked for once a minute; a later page has those that are less odd than the last one of
+    the page before.
+    """
 
     DESCRIPTOR: _descriptor.Descriptor
 
     FLAGS_FIELD_NUMBER: _builtins.int
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    next_page_token: _builtins.str
+    """For the next page; empty on the last one."""
     @_builtins.property
     def flags(self) -> _containers.RepeatedCompositeFieldContainer[Global___Flag]:
-        """Oddest first, at most 100."""
+        """The flags, oddest first."""
 
     def __init__(
         self,
         *,
         flags: _abc.Iterable[Global___Flag] | None = ...,
+        next_page_token: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["flags", b"flags"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["flags", b"flags", "next_page_token", b"next_page_token"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
