@@ -3,6 +3,9 @@ PYTHON ?= python3
 BIN := .venv/bin
 # Made from uv.lock alone; nothing else is installed by hand.
 READY := .venv/.ready
+# Setting up again removes what uv.lock no longer names, but not what `make envs` and `make engine` installed.
+PACKAGES := .venv/lib/python3*/site-packages
+KEPT = $(if $(wildcard $(PACKAGES)/ray),--group envs) $(if $(wildcard $(PACKAGES)/happycity_engine),--extra engine)
 STUBS := game
 # Else every process of a test or a run would compile its sources again, where the environment forbids to keep bytecode.
 unexport PYTHONDONTWRITEBYTECODE
@@ -23,7 +26,7 @@ $(READY): pyproject.toml uv.lock
 	@echo "installing what uv.lock names into .venv: some 80 packages, about a minute"
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	test -x $(BIN)/uv || $(BIN)/python -m pip install --quiet --disable-pip-version-check uv
-	$(BIN)/uv sync --frozen --compile-bytecode --quiet
+	$(BIN)/uv sync --frozen $(KEPT) --compile-bytecode --quiet
 	touch $@
 
 envs: $(READY) ## Install OpenSpiel, llama.cpp and Ray (300 MB), without which their tests are skipped

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import shutil
 import sys
 from pathlib import Path
@@ -15,6 +14,7 @@ import typer
 
 from happycity.errors import ConfigError
 from happycity_runtime.commands import AsJson, Commands, remark
+from happycity_tournament.cli.prove import PROCESSES, Noted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -163,9 +163,7 @@ def report(
 def verify(
     folder: Folder,
     *,
-    noted: Annotated[
-        str | None, typer.Option(metavar="HASH", help="A hash that was noted before, to compare with.")
-    ] = None,
+    noted: Noted = None,
 ) -> None:
     """Recompute a league that is over from a copy of its folder, and say what in it is not true.
 
@@ -173,7 +171,7 @@ def verify(
     """
     from happycity_league.proof import verify as verify_league
 
-    results = verify_league(folder, processes=min(4, os.cpu_count() or 1), noted=noted)
+    results = verify_league(folder, processes=PROCESSES, noted=noted)
     hint = "and the noted hash is its own" if noted else "but no hash was compared: --noted HASH does that"
     typer.echo(f"commitment {results['commitment']}\nend of the chain {results['chain']}")
     typer.echo(f"all of it is true: submissions, games, gains and ratings agree, {hint}")

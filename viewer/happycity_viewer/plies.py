@@ -131,9 +131,9 @@ def playback_json(
 def page_text(game: Json) -> str:
     """Return a game as its page has it: of each position, what is different from the one before.
 
-    What is absent there, unlike before, is null, but for what belongs to one position alone. Left out is what
-    no script reads, and the words that the page has in its list of moves. Think times are a list of their
-    own, as nearly all differ.
+    What is absent there, unlike before, is null, but for what belongs to one position alone: its value is
+    then that of `own`. Left out is what no script reads, and the words that the page has in its list of
+    moves. Think times are a list of their own, as nearly all differ.
     """
     plies: list[Json] = []
     thinks: list[int | None] = []
@@ -149,7 +149,7 @@ def page_text(game: Json) -> str:
             gone | new | {name: value for name, value in own.items() if _OF_ONE_POSITION[name] != value}
         )
         before = shown
-    return encode({**game, "plies": plies, "think_ms": thinks})
+    return encode({**game, "plies": plies, "think_ms": thinks, "own": _OF_ONE_POSITION})
 
 
 def encode(value: object) -> str:

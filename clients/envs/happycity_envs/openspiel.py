@@ -17,6 +17,7 @@ import numpy as np
 import pyspiel
 
 from happycity import CARDS, Card, Config, Deal, Game
+from happycity.records.record import config_json
 from happycity.rules.cards import SPECIALS, deck_cards, specials_of
 from happycity.rules.deals import DECKS, LAST_ROUND, MAX_PLAYERS, MIN_PLAYERS
 from happycity.text.board import board_text
@@ -27,12 +28,7 @@ NAME = "python_happy_city"
 """The name by which `pyspiel.load_game` knows the game."""
 
 
-def parameters(config: Config) -> dict[str, Any]:
-    """Return the parameters of `pyspiel.load_game` for a kind of game."""
-    return {"players": config.players, "mode": config.mode.value, "scoring": config.scoring.value}
-
-
-_PARAMETERS = parameters(Config())
+_PARAMETERS = config_json(Config())
 _CHOICES_OF_A_TURN = 6  # discard, up to three draws, purchase, special
 
 _TYPE = pyspiel.GameType(

@@ -13,9 +13,10 @@ from open_spiel.python.algorithms import mcts
 
 from happycity import Game, Move
 from happycity.records.random_games import random_move
+from happycity.records.record import config_json
 from happycity_client import Bot, Decision, GameStarted
 from happycity_envs.arena import Discards
-from happycity_envs.openspiel import NAME, HappyCityGame, HappyCityState, parameters
+from happycity_envs.openspiel import NAME, HappyCityGame, HappyCityState
 from happycity_envs.selfplay import move_of, rewards_of
 from happycity_evaluation.quick import quick_move
 
@@ -86,7 +87,7 @@ class OpenSpielBot(Bot):
 
     def __init__(self, start: GameStarted, *, make: MakeBot) -> None:
         super().__init__(start)
-        self._game = pyspiel.load_game(NAME, parameters(start.config))
+        self._game = pyspiel.load_game(NAME, config_json(start.config))
         self._discards = Discards()
         self._player = make(self._game, start.seat, self.rng.getrandbits(32))
 

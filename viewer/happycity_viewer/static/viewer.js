@@ -22,9 +22,9 @@ const result = document.getElementById("result");
 const query = new URLSearchParams(location.search);
 // A position has what is different from the one before; the list has the words of the moves.
 const said = [...moves.querySelectorAll(".move .what")];
-game.plies.forEach((ply, number) => {
-  const own = { placed: null, begins: null, drawn: [], think_ms: game.think_ms[number], text: said[number].textContent };
-  game.plies[number] = { ...game.plies[number - 1], ...own, ...ply, ply: number };
+game.plies.forEach((ply, number, plies) => {
+  const listed = { think_ms: game.think_ms[number], text: said[number].textContent };
+  plies[number] = { ...plies[number - 1], ...game.own, ...listed, ...ply, ply: number };
 });
 const embedded = query.get("embed") === "1";
 let position = Number(board.dataset.ply);

@@ -12,7 +12,7 @@ from happycity_ladder.entries import ActionKind, ChallengeState, DealKind
 from happycity_ladder.ladder_config import DEFAULT_HOUSE, example
 from happycity_runtime.commands import AsJson, Commands, Server, write_example
 from happycity_runtime.transport import DEFAULT_ADDRESS
-from happycity_tournament.cli.prove import PROCESSES, print_published, print_verified
+from happycity_tournament.cli.prove import PROCESSES, Noted, print_published, print_verified
 
 EXAMPLE_FILE = Path("ladder.toml")
 MAX_ID = 2**63 - 1
@@ -162,9 +162,7 @@ def publish(
 def verify(
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder of a published season.")],
     *,
-    noted: Annotated[
-        str | None, typer.Option(metavar="HASH", help="A hash that was noted before, to compare with.")
-    ] = None,
+    noted: Noted = None,
 ) -> None:
     """Recompute a published season, and say what in it is not true.
 
