@@ -228,6 +228,25 @@ def test_mistakes_cost_one_line(server: LadderServer) -> None:
         assert error in ladder(server, *arguments).error
 
 
+@pytest.mark.level(2)
+def test_acts(server: LadderServer) -> None:
+    """Each kind asks for what it says, and a new name is for renaming alone."""
+    why = ("--reason", "a test")
+    for kind in ("suspend", "restore"):
+        act = json_of(server, "act", kind, "anna", *why)
+        assert (act["kind"], act["bot"], act["text"]) == (kind, "anna", "a test")
+    for arguments, error in [
+        (("void", "888888,999999"), "void_deals.deal_ids: deal 888888 is not finished"),
+        (("void", "zoe"), "void_deals.bot: 'zoe' has no finished deal that counts"),
+        (("rename", "zoe", "--to", "Zoe"), "rename_owner.owner: 'zoe' has neither bots in this ladder"),
+        (("delete", "zoe"), "delete_owner.owner: 'zoe' has neither bots in this ladder"),
+        (("rename", "anna"), "--to: give the new name"),
+        (("suspend", "anna", "--to", "Anna"), "--to: give the new name"),
+    ]:
+        assert error in ladder(server, "act", *arguments, *why).error
+    assert [act["kind"] for act in json_of(server, "acts", "--bot", "anna")] == ["restore", "suspend"]
+
+
 def test_init_writes_the_example_once() -> None:
     done = happycity("ladder", "init", "my.toml")
     assert done.output.startswith("wrote my.toml; keep the ladder with: happycity serve --ladder my.toml ")
