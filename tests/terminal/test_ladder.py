@@ -13,8 +13,7 @@ from tests.server.api.ladders import LadderServer, LastMove, ladder_server, unti
 from tests.server.conftest import FirstMove
 
 from happycity.ladder.v1beta1 import ladder_service_pb2 as pb
-from happycity.tournament.v1beta1 import rating_pb2
-from happycity.v1 import bot_pb2
+from happycity.v1 import bot_pb2, rating_pb2
 from happycity_terminal.ladder.tables import comparison_lines, leaderboard_table
 
 FILE = """

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from happycity.errors import FieldError
 from happycity.ladder.v1beta1 import ladder_service_pb2 as pb
 from happycity.match import check_bot_spelling, one_line
-from happycity.tournament.v1beta1 import rating_pb2
+from happycity.v1 import rating_pb2
 from happycity.wire.fields import to_message
 from happycity.wire.match import (
     bot_info_message,
