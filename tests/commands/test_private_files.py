@@ -79,8 +79,9 @@ def test_a_server_is_private(tmp_path: Path) -> None:
         command = [sys.executable, "-m", "happycity", "submit", str(program)]
         subprocess.run(command, env={**os.environ, **own}, check=True, timeout=LIMIT)
         with grpc.insecure_channel(server.address) as channel:
-            act = {"kind": "ACT_KIND_RENAME", "owner": "carl", "new_owner": "Carl", "text": "asked"}
-            Service(channel, "happycity.ladder.v1beta1.LadderService").CreateAct(bearer(olga), **act)
+            renaming = {"owner": "carl", "new_owner": "Carl"}
+            called = Service(channel, "happycity.ladder.v1beta1.LadderService")
+            called.CreateAct(bearer(olga), rename_owner=renaming, text="asked")
         shown = open_to_others(tmp_path)
         assert (tmp_path / "games.sqlite-wal").exists()
     (digest,) = bots.glob("bot.carl/*")

@@ -14,7 +14,6 @@ from tests.tournament.proof.forged_games import blame
 from tests.tournament.proof.test_publication import Forger
 
 from happycity import ConfigError
-from happycity.ladder.v1beta1 import ladder_service_pb2 as pb
 from happycity_ladder.book import Book
 from happycity_ladder.season_proof import SEASON_FILE, publish_season, verify_season
 from happycity_tournament.storage.store import Store
@@ -35,7 +34,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LadderServer]:
         for season in (1, 2):
             until(lambda: server.call.ListSeasons().seasons[0].deals > 5)
             deal = next(deal for deal in server.call.ListLadderDeals().deals if deal.HasField("finish_time"))
-            server.call.CreateAct(kind=pb.ACT_KIND_VOID, deal_ids=[deal.deal_id], text="a clock was wrong")
+            server.call.CreateAct(void_deals={"deal_ids": [deal.deal_id]}, text="a clock was wrong")
             server.call.CloseSeason(season_id=season)
         until(lambda: server.call.ListSeasons().seasons[0].deals > 1)
         for name in ("anna", "ben", "carl"):

@@ -90,8 +90,8 @@ VALID: Mapping[str, Callable[[], list[Message]]] = {
     "WithdrawChallenge": lambda: [ladder.WithdrawChallengeRequest(challenge_id=1, bot="anna")],
     "CreateInvitation": lambda: [access.CreateInvitationRequest(owner="Team 7", bots=1)],
     "CreateAct": lambda: [
-        ladder.CreateActRequest(kind=ladder.ACT_KIND_SUSPEND, bot="anna", text="colludes"),
-        ladder.CreateActRequest(kind=ladder.ACT_KIND_RESTORE, bot="anna", text="a mistake"),
+        ladder.CreateActRequest(suspend_bot=ladder.SuspendBot(bot="anna"), text="colludes"),
+        ladder.CreateActRequest(restore_bot=ladder.RestoreBot(bot="anna"), text="a mistake"),
     ],
 }
 """Valid requests by method; those of other methods have an id at most."""

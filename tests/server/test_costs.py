@@ -137,7 +137,7 @@ CALLS: dict[str, Ask | str] = {
     ),
     "ListChallenges": by("anna", bot="anna"),
     "ListFlags": by("olga"),
-    "CreateAct": by("olga", kind=ladder.ACT_KIND_SUSPEND, bot="bot-2", text="because"),
+    "CreateAct": by("olga", suspend_bot={"bot": "bot-2"}, text="because"),
     "ListActs": by("anna"),
     "Join": lambda at: (
         "",

@@ -13,8 +13,7 @@ from tests.server.api.ladders import LadderServer, LastMove, ladder_server, unti
 from tests.server.conftest import FirstMove
 
 from happycity.ladder.v1beta1 import ladder_service_pb2 as pb
-from happycity.tournament.v1beta1 import rating_pb2
-from happycity.v1 import bot_pb2
+from happycity.v1 import bot_pb2, rating_pb2
 from happycity_terminal.ladder.tables import comparison_lines, leaderboard_table
 
 FILE = """
@@ -226,6 +225,25 @@ def test_mistakes_cost_one_line(server: LadderServer) -> None:
         (("show", "anna", "--season", "1"), "--season, --ranked: "),
     ]:
         assert error in ladder(server, *arguments).error
+
+
+@pytest.mark.level(2)
+def test_acts(server: LadderServer) -> None:
+    """Each kind asks for what it says, and a new name is for renaming alone."""
+    why = ("--reason", "a test")
+    for kind in ("suspend", "restore"):
+        act = json_of(server, "act", kind, "anna", *why)
+        assert (act["kind"], act["bot"], act["text"]) == (kind, "anna", "a test")
+    for arguments, error in [
+        (("void", "888888,999999"), "void_deals.deal_ids: deal 888888 is not finished"),
+        (("void", "zoe"), "void_deals.bot: 'zoe' has no finished deal that counts"),
+        (("rename", "zoe", "--to", "Zoe"), "rename_owner.owner: 'zoe' has neither bots in this ladder"),
+        (("delete", "zoe"), "delete_owner.owner: 'zoe' has neither bots in this ladder"),
+        (("rename", "anna"), "--to: give the new name"),
+        (("suspend", "anna", "--to", "Anna"), "--to: give the new name"),
+    ]:
+        assert error in ladder(server, "act", *arguments, *why).error
+    assert [act["kind"] for act in json_of(server, "acts", "--bot", "anna")] == ["restore", "suspend"]
 
 
 def test_init_writes_the_example_once() -> None:

@@ -9,7 +9,7 @@ from tools.benchmarks.models import League
 
 from happycity import Config, Ending
 from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
-from happycity.tournament.v1beta1.rating_pb2 import Rating
+from happycity.v1.rating_pb2 import Rating
 from happycity_tournament import wire
 from happycity_tournament.config import TournamentConfig
 from happycity_tournament.ratings.columns import Games
@@ -60,7 +60,7 @@ def test_standings_survive_the_wire() -> None:
 def test_what_a_line_does_not_have_is_absent() -> None:
     """No text is empty, and no number stands for one that is not known."""
     sent = wire.standing_message(replace(STANDING, low=None))
-    assert sent.rating == Rating(elo=1510.5, high=1531.0)
+    assert sent.rating == Rating(elo=1510.5, high=1531.0, rank_best=2, rank_worst=3, mark="lost all")
     assert not sent.rating.HasField("deals")
     assert [count.HasField("reason") for count in sent.forfeit_counts] == [True, False]
     config = wire.tournament_config_message(CONFIG)

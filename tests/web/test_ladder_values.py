@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from happycity import ConfigError
 from happycity.ladder.v1beta1 import ladder_service_pb2 as pb
-from happycity.tournament.v1beta1 import rating_pb2
+from happycity.v1 import rating_pb2
 from happycity_server.errors import ApiError
 from happycity_tournament.report.charts import Scale
 from happycity_viewer.languages import language

@@ -9,7 +9,7 @@ from itertools import zip_longest
 from happycity.errors import FieldError
 from happycity.match import one_line
 from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
-from happycity.tournament.v1beta1.rating_pb2 import Rating
+from happycity.v1.rating_pb2 import Rating
 from happycity.wire.enums import enum_field
 from happycity.wire.fields import present_fields, to_message
 from happycity.wire.match import (
@@ -45,13 +45,12 @@ _PROGRESS = (
     *("decisions", "decisions_running", "missing_bots", "remarks"),
 )
 _FORFEITS = ("ending", "reason", "games", "first_match_id")
-_INTERVAL = ("elo", "low", "high")
-_RANKS = ("rank_best", "rank_worst", "mark")
+_RATING = ("elo", "low", "high", "rank_best", "rank_worst", "mark")
 _STANDING = (
     *("rank", "bot", "games", "points_mean", "wins", "forfeits", "games_unrated"),
-    *("shared", "score", "place_mean", *_RANKS),
+    *("shared", "score", "place_mean"),
 )
-_FINAL_RATING = ("bot", "games", "pool", *_RANKS)
+_FINAL_RATING = ("bot", "games", "pool")
 _SPRT = ("blocks", "llr", "lower", "upper", "elo", "elo_low", "elo_high")
 """Fields that messages and our classes have by the same names."""
 
@@ -168,7 +167,7 @@ def standing_message(line: Standing) -> pb.Standing:
         pb.Standing,
         line,
         *_STANDING,
-        rating=to_message(Rating, line, *_INTERVAL),  # the contract has its deals in final ratings only
+        rating=to_message(Rating, line, *_RATING),  # the contract has its deals in final ratings only
         forfeit_counts=[to_message(pb.ForfeitCount, count, *_FORFEITS) for count in line.forfeit_counts],
     )
 
@@ -189,7 +188,7 @@ def ratings_message(ratings: Ratings) -> pb.FinalRatings:
                 pb.FinalRating,
                 line,
                 *_FINAL_RATING,
-                rating=to_message(Rating, line, *_INTERVAL, "deals"),
+                rating=to_message(Rating, line, *_RATING, "deals"),
                 above_next=None if above is None else pb.Difference(**asdict(above)),
             )
             for line, _, above in ratings.to_next()
@@ -242,7 +241,7 @@ def _standing_of(message: pb.Standing) -> Standing:
         ForfeitCount(ending_of(count.ending), count.reason, count.games, count.first_match_id)
         for count in message.forfeit_counts
     )
-    rating = present_fields(message.rating, *_INTERVAL)
+    rating = present_fields(message.rating, *_RATING)
     return Standing(forfeit_counts=counts, **rating, **present_fields(message, *_STANDING))
 
 
@@ -255,7 +254,7 @@ def ratings_of(message: pb.FinalRatings) -> Ratings:
     """Read final ratings."""
     lines, differences = [], {}
     for line, following in zip_longest(message.ratings, message.ratings[1:]):
-        rating = present_fields(line.rating, *_INTERVAL, "deals")
+        rating = present_fields(line.rating, *_RATING, "deals")
         lines.append(BotRating(**rating, **present_fields(line, *_FINAL_RATING)))
         if line.HasField("above_next") and following is not None:
             differences[line.bot, following.bot] = difference_of(line.above_next)

@@ -11,7 +11,7 @@ from typing import Any
 from markupsafe import Markup
 
 from happycity.ladder.v1beta1 import ladder_service_pb2 as ladder_pb
-from happycity.tournament.v1beta1 import rating_pb2
+from happycity.v1 import rating_pb2
 from happycity_tournament.report import charts
 from happycity_tournament.standings.stats import Stats
 from happycity_viewer.languages import Language

@@ -19,10 +19,9 @@ from starlette.responses import HTMLResponse, Response
 from happycity import Card, HappyCityError
 from happycity.ladder.v1beta1 import ladder_service_pb2 as ladder_pb
 from happycity.text.board import deck_prices
-from happycity.tournament.v1beta1 import rating_pb2
 from happycity.tournament.v1beta1 import tournament_service_pb2 as tournament_pb
 from happycity.v1 import game_pb2 as game_pb
-from happycity.v1 import match_pb2
+from happycity.v1 import match_pb2, rating_pb2
 from happycity.v1 import match_service_pb2 as match_pb
 from happycity.wire.enums import enum_word
 from happycity.wire.fields import present_fields

@@ -231,9 +231,7 @@ def _rated(shown: tournament_pb.Standings) -> list[tournament_pb.Standing]:
     """Return the lines of standings, with final ratings and in their order if these are known."""
     lines = {line.bot: line for line in shown.standings}
     for final in shown.final_ratings.ratings:
-        line = lines[final.bot]
-        line.rating.CopyFrom(final.rating)
-        line.rank_best, line.rank_worst, line.mark = final.rank_best, final.rank_worst, final.mark
+        lines[final.bot].rating.CopyFrom(final.rating)
     return [lines[final.bot] for final in shown.final_ratings.ratings] or list(shown.standings)
 
 

@@ -6,12 +6,12 @@ import hashlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from happycity.errors import FieldError
 from happycity.ladder.v1beta1 import ladder_service_pb2 as pb
 from happycity.match import check_bot_spelling, one_line
-from happycity.tournament.v1beta1 import rating_pb2
+from happycity.v1 import rating_pb2
 from happycity.wire.fields import to_message
 from happycity.wire.match import (
     bot_info_message,
@@ -55,6 +55,15 @@ MAX_ACT_TEXT = 200
 MAX_ACT_DEALS = 1000
 """Deals that one act names."""
 _DAY = 86400.0
+_OPERATIONS = {
+    "suspend_bot": ActionKind.SUSPEND,
+    "restore_bot": ActionKind.RESTORE,
+    "void_deals": ActionKind.VOID,
+    "rename_owner": ActionKind.RENAME,
+    "delete_owner": ActionKind.DELETE,
+}
+_NAMES = {"bot": check_bot_spelling, "owner": check_owner, "new_owner": check_owner}
+"""What checks the names in an operation."""
 _TO_OWNERS = frozenset({ActionKind.RENAME, ActionKind.DELETE})
 _FLAG = ("kind", "bot", "beneficiary", "board", "deals", "deviation", "p_value", "text", "deal_ids")
 
@@ -279,17 +288,17 @@ class LadderService:
 
     async def CreateAct(self, caller: Principal, request: pb.CreateActRequest) -> pb.Act:
         """Do what an organiser wants."""
-        ladder, kind = self._ladder().ladder, required_enum(request, "kind", ActionKind)
+        ladder = self._ladder().ladder
+        operation, asked = operation_of(request)
         act = ModerationAction(
             at=ladder.book.clock(),
             organiser="" if caller.token is None else caller.token.name,
-            kind=kind,
-            bot=request.bot or None,
-            owner=request.owner or None,
+            kind=_OPERATIONS[operation],
+            bot=asked.get("bot"),
+            owner=asked.get("owner"),
             text=request.text,
         )
-        check_act(act, request)
-        new_owner = request.new_owner or None
+        new_owner = asked.get("new_owner")
 
         def rename_elsewhere() -> bool:
             assert act.owner is not None
@@ -298,9 +307,9 @@ class LadderService:
                 self.submissions.rename_owner(act.owner, new_owner)
             return renamed > 0
 
-        with token_refusals():
+        with within(operation), token_refusals():
             stored = await ladder.moderate(
-                act, request.deal_ids, new_owner, rename_elsewhere=rename_elsewhere
+                act, asked.get("deal_ids", ()), new_owner, rename_elsewhere=rename_elsewhere
             )
         return _act(caller, stored)
 
@@ -370,23 +379,29 @@ def _owner(caller: Principal, version: Version) -> str | None:
     return (version.owner or None) if sees_people(caller.viewer) else None
 
 
-def check_act(act: ModerationAction, request: pb.CreateActRequest) -> None:
-    """Refuse an act whose fields don't belong together; ConfigError names the first that is wrong."""
-    if not 1 <= len(act.text) <= MAX_ACT_TEXT or act.text != one_line(act.text):
+def operation_of(request: pb.CreateActRequest) -> tuple[str, dict[str, Any]]:
+    """Return the name and the fields of what an act is to do.
+
+    ApiError if it doesn't say what; a FieldError names what is wrong.
+    """
+    operation = request.WhichOneof("operation")
+    if operation is None:
+        raise ApiError(Reason.INVALID_FIELD, f"say what to do by one of {', '.join(_OPERATIONS)}")
+    if not 1 <= len(request.text) <= MAX_ACT_TEXT or request.text != one_line(request.text):
         raise FieldError("text", f"say why in one line of 1 to {MAX_ACT_TEXT} characters; all may read it")
-    of_bots = {"bot"} if act.bot or act.kind is not ActionKind.VOID else {"deal_ids"}
-    needed = {ActionKind.RENAME: {"owner", "new_owner"}, ActionKind.DELETE: {"owner"}}.get(act.kind, of_bots)
-    given = {name for name in ("bot", "deal_ids", "owner", "new_owner") if getattr(request, name)}
-    for name in (*sorted(needed - given), *sorted(given - needed)):
-        how = "needs it" if name in needed else "does not take it"
-        raise FieldError(name, f"the act {act.kind.value!r} {how}, by what else it has")
-    if len(request.deal_ids) > MAX_ACT_DEALS:
-        raise FieldError("deal_ids", f"{len(request.deal_ids)} deals are more than {MAX_ACT_DEALS} at once")
-    if act.bot is not None:
-        with within("bot"):
-            check_bot_spelling(act.bot)
-    for owner in filter(None, (act.owner, request.new_owner)):
-        check_owner(owner)
+    asked = getattr(request, operation)
+    if isinstance(asked, pb.VoidDeals):
+        number = len(asked.deal_ids)
+        if asked.HasField("bot") is bool(number):
+            raise FieldError("void_deals.deal_ids", "name either a bot or deals")
+        if number > MAX_ACT_DEALS:
+            raise FieldError("void_deals.deal_ids", f"{number} deals are more than {MAX_ACT_DEALS} at once")
+    for field in asked.DESCRIPTOR.fields:
+        check = _NAMES.get(field.name)
+        if check is not None and (not field.has_presence or asked.HasField(field.name)):
+            with within(f"{operation}.{field.name}"):
+                check(getattr(asked, field.name))
+    return operation, {field.name: value for field, value in asked.ListFields()}
 
 
 def _act(caller: Principal, act: ModerationAction) -> pb.Act:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tests.server.api.ladders import LadderServer, LastMove, ladder_server, refusal, until
 from tests.server.conftest import FirstMove
-from tests.server.harness import bearer, issued_token
+from tests.server.harness import Outcome, bearer, issued_token
 
 from happycity.ladder.v1beta1 import ladder_service_pb2 as pb
 from happycity_runtime.tokens import Role, read_tokens_file
@@ -44,7 +44,7 @@ def marked(server: LadderServer) -> set[str]:
 def test_suspended_bot_ends_its_games_and_gets_no_more(server: LadderServer) -> None:
     """Its author learns why, others play on, and after it is restored it plays again."""
     until(lambda: len(deals_of(server, "anna")) > 2)
-    done = server.call.CreateAct(kind=pb.ACT_KIND_SUSPEND, bot="anna", text=WHY)
+    done = server.call.CreateAct(suspend_bot={"bot": "anna"}, text=WHY)
     assert (done.act_id, done.organiser, done.bot, done.owner, done.text) == (1, "", "anna", "anna", WHY)
     begun = len(deals_of(server, "anna"))
     until(lambda: all(deal.HasField("finish_time") for deal in deals_of(server, "anna")))
@@ -56,7 +56,7 @@ def test_suspended_bot_ends_its_games_and_gets_no_more(server: LadderServer) -> 
     assert wait.text == f"an organiser has suspended anna: {WHY}"
     refused = refusal(lambda: server.challenge("anna"))
     assert refused.reason == "CHALLENGE_CLOSED"
-    server.call.CreateAct(kind=pb.ACT_KIND_RESTORE, bot="anna", text="a mistake")
+    server.call.CreateAct(restore_bot={"bot": "anna"}, text="a mistake")
     until(lambda: len(deals_of(server, "anna")) > begun)
     acts = server.call.ListActs(bot="anna").acts
     assert [act.kind for act in acts] == [pb.ACT_KIND_RESTORE, pb.ACT_KIND_SUSPEND]
@@ -65,23 +65,24 @@ def test_suspended_bot_ends_its_games_and_gets_no_more(server: LadderServer) -> 
 @pytest.mark.parametrize(
     ("fields", "text"),
     [
-        ({"kind": pb.ACT_KIND_SUSPEND, "bot": "anna"}, "text: "),
-        ({"kind": pb.ACT_KIND_SUSPEND, "bot": "anna", "text": "a\nb"}, "text: "),
-        ({"kind": pb.ACT_KIND_SUSPEND, "text": WHY}, "bot: "),
-        ({"kind": pb.ACT_KIND_VOID, "text": WHY}, "deal_ids: "),
-        ({"kind": pb.ACT_KIND_VOID, "bot": "anna", "deal_ids": [1], "text": WHY}, "deal_ids: "),
+        ({"suspend_bot": {"bot": "anna"}}, "text: "),
+        ({"suspend_bot": {"bot": "anna"}, "text": "a\nb"}, "text: "),
+        ({"suspend_bot": {}, "text": WHY}, "suspend_bot.bot: "),
+        ({"void_deals": {}, "text": WHY}, "void_deals.deal_ids: name either"),
+        ({"void_deals": {"bot": "anna", "deal_ids": [1]}, "text": WHY}, "void_deals.deal_ids: name either"),
+        ({"void_deals": {"bot": "a b"}, "text": WHY}, "void_deals.bot: "),
         (
-            {"kind": pb.ACT_KIND_VOID, "deal_ids": [10**6], "text": WHY},
-            "deal_ids: deal 1000000 is not finished",
+            {"void_deals": {"deal_ids": [10**6]}, "text": WHY},
+            "void_deals.deal_ids: deal 1000000 is not finished",
         ),
-        ({"kind": pb.ACT_KIND_VOID, "deal_ids": range(1, 1002), "text": WHY}, "deal_ids: 1001 deals"),
-        ({"kind": pb.ACT_KIND_RENAME, "owner": "anna", "text": WHY}, "new_owner: "),
+        ({"void_deals": {"deal_ids": range(1, 1002)}, "text": WHY}, "void_deals.deal_ids: 1001 deals"),
+        ({"rename_owner": {"owner": "anna"}, "text": WHY}, "rename_owner.new_owner: "),
         (
-            {"kind": pb.ACT_KIND_RENAME, "owner": "nina", "new_owner": "Nina", "text": WHY},
-            "owner: 'nina' has",
+            {"rename_owner": {"owner": "nina", "new_owner": "Nina"}, "text": WHY},
+            "rename_owner.owner: 'nina' has",
         ),
-        ({"kind": pb.ACT_KIND_DELETE, "bot": "anna", "text": WHY}, "owner: "),
-        ({"text": WHY}, "kind: "),
+        ({"delete_owner": {}, "text": WHY}, "delete_owner.owner: "),
+        ({"text": WHY}, "say what to do by one of suspend_bot, "),
     ],
 )
 def test_act_that_makes_no_sense_is_refused(
@@ -90,7 +91,7 @@ def test_act_that_makes_no_sense_is_refused(
     """One line names the field, and no act is stored."""
     found = refusal(lambda: opened.call.CreateAct(**fields))
     assert (found.reason, found.text[: len(text)]) == ("INVALID_FIELD", text)
-    unknown = refusal(lambda: opened.call.CreateAct(kind=pb.ACT_KIND_SUSPEND, bot="nina", text=WHY))
+    unknown = refusal(lambda: opened.call.CreateAct(suspend_bot={"bot": "nina"}, text=WHY))
     assert unknown.reason == "NOT_IN_LADDER"
     assert not opened.call.ListActs().acts
 
@@ -115,17 +116,15 @@ def test_participant_is_renamed_and_deleted(tmp_path: Path) -> None:
         for name, token in clear.items():
             server.arena.connect(name, FirstMove, access=Access(token=token))
         until(lambda: len(call.ListLadderDeals(bot="anna", metadata=olga).deals) > 2)
-        act = {"owner": "anna", "text": "asked for it"}
-        refused = refusal(
-            lambda: call.CreateAct(kind=pb.ACT_KIND_DELETE, **act, metadata=bearer(clear["ben"]))
-        )
+        why, anna, team = "asked for it", {"owner": "anna"}, {"owner": "Team 7"}
+        refused = refusal(lambda: call.CreateAct(delete_owner=anna, text=why, metadata=bearer(clear["ben"])))
         assert refused.reason == "WRONG_ROLE"
-        merged = refusal(
-            lambda: call.CreateAct(kind=pb.ACT_KIND_RENAME, new_owner="ben", **act, metadata=olga)
-        )
-        assert (merged.reason, merged.text[:10]) == ("INVALID_FIELD", "new_owner:")
+        to_ben = {**anna, "new_owner": "ben"}
+        merged = refusal(lambda: call.CreateAct(rename_owner=to_ben, text=why, metadata=olga))
+        assert (merged.reason, merged.fields) == ("INVALID_FIELD", ("rename_owner.new_owner",))
         assert [token.owner for token in read_tokens_file(path).tokens] == ["olga", "anna", "ben"]
-        done = call.CreateAct(kind=pb.ACT_KIND_RENAME, new_owner="Team 7", **act, metadata=olga)
+        to_team = {**anna, "new_owner": "Team 7"}
+        done = call.CreateAct(rename_owner=to_team, text=why, metadata=olga)
         assert (done.organiser, done.owner) == ("olga", "Team 7")
         assert {token.name: token.owner for token in read_tokens_file(path).tokens} == {
             "olga": "olga",
@@ -136,13 +135,13 @@ def test_participant_is_renamed_and_deleted(tmp_path: Path) -> None:
         assert (shown.owner, len(shown.versions), shown.versions[0].connected) == ("Team 7", 1, True)
         begun = len(call.ListLadderDeals(bot="anna", page_size=200, metadata=olga).deals)
         until(lambda: len(call.ListLadderDeals(bot="anna", page_size=200, metadata=olga).deals) > begun)
-        act["owner"] = "Team 7"
 
-        refused = refusal(lambda: call.CreateAct(kind=pb.ACT_KIND_DELETE, **act, metadata=olga))
+        def deletion() -> Outcome:
+            return refusal(lambda: call.CreateAct(delete_owner=team, text=why, metadata=olga))
+
+        refused = deletion()
         assert refused.reason == "MATCH_RUNNING"  # its tokens are gone, so its bots leave
-        until(
-            lambda: not refusal(lambda: call.CreateAct(kind=pb.ACT_KIND_DELETE, **act, metadata=olga)).reason
-        )
+        until(lambda: not deletion().reason)
         assert {token.name for token in read_tokens_file(path).tokens} == {"olga", "ben"}
         assert refusal(lambda: call.GetLadderBot(bot="anna", metadata=olga)).reason == "NOT_IN_LADDER"
         bots = {

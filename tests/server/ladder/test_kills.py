@@ -19,7 +19,6 @@ from tests.server.ladder.ladders import (
 )
 from tests.server.server_process import ended_server
 
-from happycity.ladder.v1beta1 import ladder_service_pb2 as pb
 from happycity_ladder.book import Book
 from happycity_ladder.entries import DealState
 from happycity_tournament.storage.store import Store
@@ -72,7 +71,7 @@ async def test_kill_during_an_act_loses_nothing(tmp_path: Path, seconds: float) 
             await games.more(40)
             channel = await bots.enter_async_context(grpc.aio.insecure_channel(address))
             ladder = Service(channel, "happycity.ladder.v1beta1.LadderService")
-            act = {"kind": pb.ACT_KIND_VOID, "bot": "anna", "text": "a test"}
+            act = {"void_deals": {"bot": "anna"}, "text": "a test"}
             calling = asyncio.ensure_future(outcome_of(ladder.CreateAct(**act)))
             await asyncio.sleep(seconds)  # wherever the act stands then, the server is killed
         await calling

@@ -21,13 +21,13 @@ from happycity.hosting.v1beta1.hosting_service_pb2_grpc import (
     add_HostingServiceServicer_to_server,
 )
 from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
-from happycity.tournament.v1beta1.rating_pb2 import Rating
 from happycity.tournament.v1beta1.tournament_service_pb2_grpc import (
     TournamentServiceServicer,
     add_TournamentServiceServicer_to_server,
 )
 from happycity.v1 import match_service_pb2 as match_pb
 from happycity.v1.match_service_pb2_grpc import MatchServiceServicer, add_MatchServiceServicer_to_server
+from happycity.v1.rating_pb2 import Rating
 from happycity.wire.messages import config_message
 from happycity.wire.status import STATUS_METADATA, StatusDetails, encode_status
 from happycity_runtime.transport import Access

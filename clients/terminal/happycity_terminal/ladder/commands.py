@@ -289,13 +289,23 @@ def act(
     """
     from happycity_terminal.ladder import run
 
-    fields: dict[str, Any] = {"bot": subject}
-    if kind in (ActionKind.RENAME, ActionKind.DELETE):
-        fields = {"owner": subject, "new_owner": to}
-    elif subject.replace(",", "").isdecimal():
-        fields = {"deal_ids": [int(number) for number in subject.split(",") if number]}
-    kind_name = f"ACT_KIND_{kind.name}"
-    run.show("CreateAct", server, kind=kind_name, text=reason, **fields, as_json=as_json)
+    if bool(to) is not (kind is ActionKind.RENAME):
+        raise ConfigError("--to: give the new name if an owner is renamed, and else leave it out")
+    operation: dict[str, Any]
+    match kind:
+        case ActionKind.SUSPEND:
+            operation = {"suspend_bot": {"bot": subject}}
+        case ActionKind.RESTORE:
+            operation = {"restore_bot": {"bot": subject}}
+        case ActionKind.VOID if subject.replace(",", "").isdecimal():
+            operation = {"void_deals": {"deal_ids": [int(number) for number in subject.split(",") if number]}}
+        case ActionKind.VOID:
+            operation = {"void_deals": {"bot": subject}}
+        case ActionKind.RENAME:
+            operation = {"rename_owner": {"owner": subject, "new_owner": to}}
+        case ActionKind.DELETE:
+            operation = {"delete_owner": {"owner": subject}}
+    run.show("CreateAct", server, **operation, text=reason, as_json=as_json)
 
 
 @ladder.command()

@@ -11,7 +11,7 @@ from rich.text import Text
 from happycity.ladder.v1beta1 import ladder_service_pb2 as pb
 from happycity.match import one_line
 from happycity.text.words import plural
-from happycity.tournament.v1beta1 import rating_pb2
+from happycity.v1 import rating_pb2
 from happycity.wire.enums import enum_word
 from happycity.wire.match import bot_info_of, seconds_of
 from happycity_tournament.cli.tables import DAY_AND_MINUTE, UNKNOWN, empty_table, moment_text

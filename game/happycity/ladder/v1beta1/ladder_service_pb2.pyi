@@ -10,10 +10,10 @@ from google.protobuf import message as _message
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
-from happycity.tournament.v1beta1 import rating_pb2 as _rating_pb2
 from happycity.v1 import bot_pb2 as _bot_pb2
 from happycity.v1 import game_pb2 as _game_pb2
 from happycity.v1 import match_pb2 as _match_pb2
+from happycity.v1 import rating_pb2 as _rating_pb2
 import builtins as _builtins
 import sys
 import typing as _typing
@@ -1664,62 +1664,184 @@ class CreateActRequest(_message.Message):
 
     DESCRIPTOR: _descriptor.Descriptor
 
-    KIND_FIELD_NUMBER: _builtins.int
-    BOT_FIELD_NUMBER: _builtins.int
-    DEAL_IDS_FIELD_NUMBER: _builtins.int
-    OWNER_FIELD_NUMBER: _builtins.int
-    NEW_OWNER_FIELD_NUMBER: _builtins.int
+    SUSPEND_BOT_FIELD_NUMBER: _builtins.int
+    RESTORE_BOT_FIELD_NUMBER: _builtins.int
+    VOID_DEALS_FIELD_NUMBER: _builtins.int
+    RENAME_OWNER_FIELD_NUMBER: _builtins.int
+    DELETE_OWNER_FIELD_NUMBER: _builtins.int
     TEXT_FIELD_NUMBER: _builtins.int
     REQUEST_ID_FIELD_NUMBER: _builtins.int
-    kind: Global___ActKind.ValueType
-    """What."""
-    bot: _builtins.str
-    """For ACT_KIND_SUSPEND, ACT_KIND_RESTORE and ACT_KIND_VOID: the bot; absent if deals are named."""
-    owner: _builtins.str
-    """For ACT_KIND_RENAME and ACT_KIND_DELETE: the participant."""
-    new_owner: _builtins.str
-    """For ACT_KIND_RENAME: the new name."""
     text: _builtins.str
     """Why: one line that all may read, of 1 to 200 characters."""
     request_id: _builtins.str
     """As in CreateChallengeRequest."""
     @_builtins.property
-    def deal_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
-        """For ACT_KIND_VOID: these deals, at most 1000; empty for all of the bot."""
+    def suspend_bot(self) -> Global___SuspendBot:
+        """A bot gets no more deals; those that it plays end as usual."""
+
+    @_builtins.property
+    def restore_bot(self) -> Global___RestoreBot:
+        """A suspended bot gets deals again."""
+
+    @_builtins.property
+    def void_deals(self) -> Global___VoidDeals:
+        """Finished deals count for nothing any longer."""
+
+    @_builtins.property
+    def rename_owner(self) -> Global___RenameOwner:
+        """A participant gets another name."""
+
+    @_builtins.property
+    def delete_owner(self) -> Global___DeleteOwner:
+        """A participant loses tokens, invitations, names and texts."""
 
     def __init__(
         self,
         *,
-        kind: Global___ActKind.ValueType = ...,
-        bot: _builtins.str | None = ...,
-        deal_ids: _abc.Iterable[_builtins.int] | None = ...,
-        owner: _builtins.str | None = ...,
-        new_owner: _builtins.str | None = ...,
+        suspend_bot: Global___SuspendBot | None = ...,
+        restore_bot: Global___RestoreBot | None = ...,
+        void_deals: Global___VoidDeals | None = ...,
+        rename_owner: Global___RenameOwner | None = ...,
+        delete_owner: Global___DeleteOwner | None = ...,
         text: _builtins.str = ...,
         request_id: _builtins.str | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_bot", b"_bot", "_new_owner", b"_new_owner", "_owner", b"_owner", "_request_id", b"_request_id", "bot", b"bot", "new_owner", b"new_owner", "owner", b"owner", "request_id", b"request_id"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_request_id", b"_request_id", "delete_owner", b"delete_owner", "operation", b"operation", "rename_owner", b"rename_owner", "request_id", b"request_id", "restore_bot", b"restore_bot", "suspend_bot", b"suspend_bot", "void_deals", b"void_deals"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_bot", b"_bot", "_new_owner", b"_new_owner", "_owner", b"_owner", "_request_id", b"_request_id", "bot", b"bot", "deal_ids", b"deal_ids", "kind", b"kind", "new_owner", b"new_owner", "owner", b"owner", "request_id", b"request_id", "text", b"text"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_request_id", b"_request_id", "delete_owner", b"delete_owner", "operation", b"operation", "rename_owner", b"rename_owner", "request_id", b"request_id", "restore_bot", b"restore_bot", "suspend_bot", b"suspend_bot", "text", b"text", "void_deals", b"void_deals"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__request_id: _TypeAlias = _typing.Literal["request_id"]  # noqa: Y015
+    _WhichOneofArgType__request_id: _TypeAlias = _typing.Literal["_request_id", b"_request_id"]  # noqa: Y015
+    _WhichOneofReturnType_operation: _TypeAlias = _typing.Literal["suspend_bot", "restore_bot", "void_deals", "rename_owner", "delete_owner"]  # noqa: Y015
+    _WhichOneofArgType_operation: _TypeAlias = _typing.Literal["operation", b"operation"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__request_id) -> _WhichOneofReturnType__request_id | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_operation) -> _WhichOneofReturnType_operation | None: ...
+
+Global___CreateActRequest: _TypeAlias = CreateActRequest  # noqa: Y015
+
+@_typing.final
+class SuspendBot(_message.Message):
+    """Which bot is suspended."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    BOT_FIELD_NUMBER: _builtins.int
+    bot: _builtins.str
+    """The bot."""
+    def __init__(
+        self,
+        *,
+        bot: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bot", b"bot"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SuspendBot: _TypeAlias = SuspendBot  # noqa: Y015
+
+@_typing.final
+class RestoreBot(_message.Message):
+    """Which bot is restored."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    BOT_FIELD_NUMBER: _builtins.int
+    bot: _builtins.str
+    """The bot."""
+    def __init__(
+        self,
+        *,
+        bot: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bot", b"bot"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RestoreBot: _TypeAlias = RestoreBot  # noqa: Y015
+
+@_typing.final
+class VoidDeals(_message.Message):
+    """Which deals are voided: those of a bot, or those that are named."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    BOT_FIELD_NUMBER: _builtins.int
+    DEAL_IDS_FIELD_NUMBER: _builtins.int
+    bot: _builtins.str
+    """All finished deals of this bot; absent if deals are named."""
+    @_builtins.property
+    def deal_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """These deals, at most 1000; empty for those of a bot."""
+
+    def __init__(
+        self,
+        *,
+        bot: _builtins.str | None = ...,
+        deal_ids: _abc.Iterable[_builtins.int] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_bot", b"_bot", "bot", b"bot"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_bot", b"_bot", "bot", b"bot", "deal_ids", b"deal_ids"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__bot: _TypeAlias = _typing.Literal["bot"]  # noqa: Y015
     _WhichOneofArgType__bot: _TypeAlias = _typing.Literal["_bot", b"_bot"]  # noqa: Y015
-    _WhichOneofReturnType__new_owner: _TypeAlias = _typing.Literal["new_owner"]  # noqa: Y015
-    _WhichOneofArgType__new_owner: _TypeAlias = _typing.Literal["_new_owner", b"_new_owner"]  # noqa: Y015
-    _WhichOneofReturnType__owner: _TypeAlias = _typing.Literal["owner"]  # noqa: Y015
-    _WhichOneofArgType__owner: _TypeAlias = _typing.Literal["_owner", b"_owner"]  # noqa: Y015
-    _WhichOneofReturnType__request_id: _TypeAlias = _typing.Literal["request_id"]  # noqa: Y015
-    _WhichOneofArgType__request_id: _TypeAlias = _typing.Literal["_request_id", b"_request_id"]  # noqa: Y015
-    @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__bot) -> _WhichOneofReturnType__bot | None: ...
-    @_typing.overload
-    def WhichOneof(self, oneof_group: _WhichOneofArgType__new_owner) -> _WhichOneofReturnType__new_owner | None: ...
-    @_typing.overload
-    def WhichOneof(self, oneof_group: _WhichOneofArgType__owner) -> _WhichOneofReturnType__owner | None: ...
-    @_typing.overload
-    def WhichOneof(self, oneof_group: _WhichOneofArgType__request_id) -> _WhichOneofReturnType__request_id | None: ...
 
-Global___CreateActRequest: _TypeAlias = CreateActRequest  # noqa: Y015
+Global___VoidDeals: _TypeAlias = VoidDeals  # noqa: Y015
+
+@_typing.final
+class RenameOwner(_message.Message):
+    """Which participant is renamed."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    OWNER_FIELD_NUMBER: _builtins.int
+    NEW_OWNER_FIELD_NUMBER: _builtins.int
+    owner: _builtins.str
+    """The participant's name."""
+    new_owner: _builtins.str
+    """The new one, which no other participant has."""
+    def __init__(
+        self,
+        *,
+        owner: _builtins.str = ...,
+        new_owner: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["new_owner", b"new_owner", "owner", b"owner"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RenameOwner: _TypeAlias = RenameOwner  # noqa: Y015
+
+@_typing.final
+class DeleteOwner(_message.Message):
+    """Which participant is deleted."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    OWNER_FIELD_NUMBER: _builtins.int
+    owner: _builtins.str
+    """The participant's name."""
+    def __init__(
+        self,
+        *,
+        owner: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["owner", b"owner"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DeleteOwner: _TypeAlias = DeleteOwner  # noqa: Y015
 
 @_typing.final
 class ListActsRequest(_message.Message):

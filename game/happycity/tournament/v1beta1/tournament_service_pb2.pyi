@@ -10,10 +10,10 @@ from google.protobuf import message as _message
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
-from happycity.tournament.v1beta1 import rating_pb2 as _rating_pb2
 from happycity.v1 import bot_pb2 as _bot_pb2
 from happycity.v1 import game_pb2 as _game_pb2
 from happycity.v1 import match_pb2 as _match_pb2
+from happycity.v1 import rating_pb2 as _rating_pb2
 import builtins as _builtins
 import sys
 import typing as _typing
@@ -679,9 +679,6 @@ class Standing(_message.Message):
     SHARED_FIELD_NUMBER: _builtins.int
     SCORE_FIELD_NUMBER: _builtins.int
     PLACE_MEAN_FIELD_NUMBER: _builtins.int
-    RANK_BEST_FIELD_NUMBER: _builtins.int
-    RANK_WORST_FIELD_NUMBER: _builtins.int
-    MARK_FIELD_NUMBER: _builtins.int
     rank: _builtins.int
     """1 is best; equal ratings share a rank."""
     bot: _builtins.str
@@ -704,12 +701,6 @@ class Standing(_message.Message):
     """
     place_mean: _builtins.float
     """The mean of its places; 0 without a game."""
-    rank_best: _builtins.int
-    """The best rank in its pool that the games don't exclude. These intervals hold with 95% for all bots at once."""
-    rank_worst: _builtins.int
-    """The worst one."""
-    mark: _builtins.str
-    """"won all" or "lost all" if the bot was above, or below, all others in all games; else absent."""
     @_builtins.property
     def rating(self) -> _rating_pb2.Rating:
         """The rating; the mean over the bots of its pool is 1500."""
@@ -735,21 +726,13 @@ class Standing(_message.Message):
         shared: _builtins.int = ...,
         score: _builtins.float | None = ...,
         place_mean: _builtins.float = ...,
-        rank_best: _builtins.int = ...,
-        rank_worst: _builtins.int = ...,
-        mark: _builtins.str | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_mark", b"_mark", "_score", b"_score", "mark", b"mark", "rating", b"rating", "score", b"score"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_score", b"_score", "rating", b"rating", "score", b"score"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_mark", b"_mark", "_score", b"_score", "bot", b"bot", "forfeit_counts", b"forfeit_counts", "forfeits", b"forfeits", "games", b"games", "games_unrated", b"games_unrated", "mark", b"mark", "place_mean", b"place_mean", "points_mean", b"points_mean", "rank", b"rank", "rank_best", b"rank_best", "rank_worst", b"rank_worst", "rating", b"rating", "score", b"score", "shared", b"shared", "wins", b"wins"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_score", b"_score", "bot", b"bot", "forfeit_counts", b"forfeit_counts", "forfeits", b"forfeits", "games", b"games", "games_unrated", b"games_unrated", "place_mean", b"place_mean", "points_mean", b"points_mean", "rank", b"rank", "rating", b"rating", "score", b"score", "shared", b"shared", "wins", b"wins"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType__mark: _TypeAlias = _typing.Literal["mark"]  # noqa: Y015
-    _WhichOneofArgType__mark: _TypeAlias = _typing.Literal["_mark", b"_mark"]  # noqa: Y015
     _WhichOneofReturnType__score: _TypeAlias = _typing.Literal["score"]  # noqa: Y015
     _WhichOneofArgType__score: _TypeAlias = _typing.Literal["_score", b"_score"]  # noqa: Y015
-    @_typing.overload
-    def WhichOneof(self, oneof_group: _WhichOneofArgType__mark) -> _WhichOneofReturnType__mark | None: ...
-    @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__score) -> _WhichOneofReturnType__score | None: ...
 
 Global___Standing: _TypeAlias = Standing  # noqa: Y015
@@ -1425,9 +1408,6 @@ class FinalRating(_message.Message):
     RATING_FIELD_NUMBER: _builtins.int
     GAMES_FIELD_NUMBER: _builtins.int
     POOL_FIELD_NUMBER: _builtins.int
-    RANK_BEST_FIELD_NUMBER: _builtins.int
-    RANK_WORST_FIELD_NUMBER: _builtins.int
-    MARK_FIELD_NUMBER: _builtins.int
     ABOVE_NEXT_FIELD_NUMBER: _builtins.int
     bot: _builtins.str
     """The bot."""
@@ -1435,12 +1415,6 @@ class FinalRating(_message.Message):
     """Games counted."""
     pool: _builtins.int
     """From 1. Bots of different pools never met, not even through others: their ratings can't be compared."""
-    rank_best: _builtins.int
-    """The best rank in its pool that the games don't exclude. These intervals hold with 95% for all bots at once."""
-    rank_worst: _builtins.int
-    """The worst one."""
-    mark: _builtins.str
-    """"won all" or "lost all" if the bot was above, or below, all others in all games; else absent."""
     @_builtins.property
     def rating(self) -> _rating_pb2.Rating:
         """The rating; that of the anchor, or of the pool's mean, is given. The interval is that of the distance from the
@@ -1460,18 +1434,13 @@ class FinalRating(_message.Message):
         rating: _rating_pb2.Rating | None = ...,
         games: _builtins.int = ...,
         pool: _builtins.int = ...,
-        rank_best: _builtins.int = ...,
-        rank_worst: _builtins.int = ...,
-        mark: _builtins.str | None = ...,
         above_next: Global___Difference | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_mark", b"_mark", "above_next", b"above_next", "mark", b"mark", "rating", b"rating"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["above_next", b"above_next", "rating", b"rating"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_mark", b"_mark", "above_next", b"above_next", "bot", b"bot", "games", b"games", "mark", b"mark", "pool", b"pool", "rank_best", b"rank_best", "rank_worst", b"rank_worst", "rating", b"rating"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["above_next", b"above_next", "bot", b"bot", "games", b"games", "pool", b"pool", "rating", b"rating"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType__mark: _TypeAlias = _typing.Literal["mark"]  # noqa: Y015
-    _WhichOneofArgType__mark: _TypeAlias = _typing.Literal["_mark", b"_mark"]  # noqa: Y015
-    def WhichOneof(self, oneof_group: _WhichOneofArgType__mark) -> _WhichOneofReturnType__mark | None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___FinalRating: _TypeAlias = FinalRating  # noqa: Y015
 
