@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
+import zipfile
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
@@ -110,7 +111,13 @@ def test_python_package_is_built_alike_twice(tmp_path: Path) -> None:
         sums.append({path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in files})
     assert len(sums[0]) == 4
     assert sums[0] == sums[1]
-    _play_without_installation(next((tmp_path / "1").glob("*.whl")), tmp_path)
+    wheel = next((tmp_path / "1").glob("*.whl"))
+    with zipfile.ZipFile(wheel) as archive:
+        (description,) = (name for name in archive.namelist() if name.endswith("/METADATA"))
+        links = re.findall(r"\]\((?!#)(.+?)\)", archive.read(description).decode())
+    assert len(links) > 20
+    assert [link for link in links if not link.startswith("https://")] == []  # PyPI shows the README alone
+    _play_without_installation(wheel, tmp_path)
     licence_list = (tmp_path / "1" / f"happycity-{version()}.licences.txt").read_text()
     assert UNKNOWN not in licence_list
     sbom = json.loads((tmp_path / "1" / f"happycity-{version()}.cdx.json").read_text())
