@@ -32,6 +32,10 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     """A field's value is missing, malformed or out of its range. Status: INVALID_ARGUMENT."""
     ERROR_REASON_HELLO_EXPECTED: _ErrorReason.ValueType  # 2
     """The first message of a Play stream was not a hello. Status: INVALID_ARGUMENT."""
+    ERROR_REASON_PROTOCOL_VERSION: _ErrorReason.ValueType  # 26
+    """The bot's hello has another protocol version than the server; the metadata has the bot's "version" and the one that
+    is "needed". Status: FAILED_PRECONDITION.
+    """
     ERROR_REASON_UNKNOWN_MATCH: _ErrorReason.ValueType  # 3
     """There is no such match. Status: NOT_FOUND."""
     ERROR_REASON_UNKNOWN_TOURNAMENT: _ErrorReason.ValueType  # 4
@@ -108,6 +112,10 @@ ERROR_REASON_INVALID_FIELD: ErrorReason.ValueType  # 1
 """A field's value is missing, malformed or out of its range. Status: INVALID_ARGUMENT."""
 ERROR_REASON_HELLO_EXPECTED: ErrorReason.ValueType  # 2
 """The first message of a Play stream was not a hello. Status: INVALID_ARGUMENT."""
+ERROR_REASON_PROTOCOL_VERSION: ErrorReason.ValueType  # 26
+"""The bot's hello has another protocol version than the server; the metadata has the bot's "version" and the one that
+is "needed". Status: FAILED_PRECONDITION.
+"""
 ERROR_REASON_UNKNOWN_MATCH: ErrorReason.ValueType  # 3
 """There is no such match. Status: NOT_FOUND."""
 ERROR_REASON_UNKNOWN_TOURNAMENT: ErrorReason.ValueType  # 4
