@@ -42,11 +42,17 @@ def messages() -> Iterator[tuple[str, Message]]:
     info = BotInfo(author="Ann", version="1.2", language="Example", description="It plays slowly.")
     yield (
         "hello",
-        play.Hello(name="my-bot", max_games=8, software="example/1.0", info=bot_info_message(info)),
+        play.Hello(
+            protocol_version=1,
+            name="my-bot",
+            max_games=8,
+            software="example/1.0",
+            info=bot_info_message(info),
+        ),
     )
     yield (
         "hello that resumes",
-        play.Hello(software="example/1.0", resume_token=TOKEN),
+        play.Hello(protocol_version=1, software="example/1.0", resume_token=TOKEN),
     )
     answer = play.Answer(match_id=MATCH_ID, decision_id=3, move=0, metrics={"depth": 3, "score": -0.5})
     yield "answer", answer
@@ -58,7 +64,6 @@ def messages() -> Iterator[tuple[str, Message]]:
         "welcome",
         play.Welcome(
             server="happycity-server/1.0",
-            protocol_version=1,
             catalogue_digest="0123456789abcdef" * 4,
             resume_token=TOKEN,
         ),
@@ -67,7 +72,6 @@ def messages() -> Iterator[tuple[str, Message]]:
         "welcome that resumes",
         play.Welcome(
             server="happycity-server/2.0",
-            protocol_version=2,
             resume_token=TOKEN,
             match_ids=[MATCH_ID, LARGEST],
         ),

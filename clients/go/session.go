@@ -15,6 +15,7 @@ import (
 )
 
 const (
+	// protocolVersion is that of the contract from which the stubs are generated.
 	protocolVersion = 1
 	// welcomeTime is how long the server may take to welcome the bot.
 	welcomeTime = 20 * time.Second
@@ -110,7 +111,9 @@ func (s *session) connect(ctx context.Context) (messages int, e *Error) {
 }
 
 func (s *session) hello() *happycityv1.PlayRequest {
-	hello := &happycityv1.Hello{Software: new("happycity-go/" + Version), Info: s.settings.Info}
+	hello := &happycityv1.Hello{
+		ProtocolVersion: protocolVersion, Software: new("happycity-go/" + Version), Info: s.settings.Info,
+	}
 	if s.settings.Name != "" {
 		hello.Name = new(s.settings.Name)
 	}
@@ -156,10 +159,6 @@ func (s *session) greet(welcome *happycityv1.Welcome) {
 		text += ", and the games go on"
 	}
 	slog.Info(text)
-	if version := welcome.GetProtocolVersion(); version > protocolVersion {
-		slog.Warn(fmt.Sprintf("the server speaks protocol version %d, this SDK version %d: what is new is left out",
-			version, protocolVersion))
-	}
 	if welcome.GetCatalogueDigest() != catalogue().GetDigest() {
 		slog.Warn("the server's cards are not those of this SDK: some are new or changed")
 	}

@@ -24,6 +24,7 @@ TIMEOUT = 15.0
 # What each step says about the bot that does wrong just there.
 FAULTS = {
     "hello": "the first message holds hello, pong",
+    "protocol-version": "protocol_version is 0, and not 1",
     "name": "the name 'bond', where HAPPYCITY_NAME is 'check'",
     "token": "a call without authorization",
     "token-alone": "the name 'bond': is it the one that the token is for?",

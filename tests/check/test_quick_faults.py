@@ -24,7 +24,16 @@ from happycity_check.trial_bot import Options
 TOKEN = "abc"
 STEPS = steps_named(
     (
-        *("hello", "name", "token", "first-decision", "large-numbers", "one-message", "repeated-messages"),
+        *(
+            "hello",
+            "protocol-version",
+            "name",
+            "token",
+            "first-decision",
+            "large-numbers",
+            "one-message",
+            "repeated-messages",
+        ),
         *("notices", "unknown-fields", "game-over", "voided", "unknown-values", "ping"),
         *("reconnect", "resent-decision"),
     )
@@ -32,6 +41,7 @@ STEPS = steps_named(
 """Steps that neither play whole games nor wait for what doesn't come."""
 FAULTS = {
     "hello": "the first message holds hello, pong",
+    "protocol-version": "protocol_version is 0, and not 1",
     "token": "a call without authorization",
     "first-decision": "move 3 for decision 1 of match 1001, whose moves are 0 to 2",
     "large-numbers": "an answer to decision 1 of match 9007199254740992, which was never sent",

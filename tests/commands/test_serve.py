@@ -24,7 +24,7 @@ from happycity.v1 import match_service_pb2 as match_pb
 from happycity.v1 import play_service_pb2 as play
 from happycity.v1.match_service_pb2_grpc import MatchServiceStub
 from happycity.v1.play_service_pb2_grpc import PlayServiceStub
-from happycity.wire.messages import config_message
+from happycity.wire.messages import PROTOCOL_VERSION, config_message
 
 LISTEN = ("--listen", "unix:arena.sock")
 
@@ -81,7 +81,7 @@ def match_that_hangs() -> Iterator[None]:
     with channel() as opened:
         streams = [PlayServiceStub(opened).Play(iter(queue.get, None)) for queue in queues]
         for name, queue, stream in zip(("one", "two"), queues, streams, strict=True):
-            queue.put(play.PlayRequest(hello=play.Hello(name=name)))
+            queue.put(play.PlayRequest(hello=play.Hello(protocol_version=PROTOCOL_VERSION, name=name)))
             assert next(stream).HasField("welcome")
         request = match_pb.CreateMatchRequest(config=config_message(Config(players=2)), bots=["one", "two"])
         MatchServiceStub(opened).CreateMatch(request)

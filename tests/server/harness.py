@@ -18,7 +18,7 @@ from happycity.v1 import match_pb2
 from happycity.v1 import play_service_pb2 as play
 from happycity.v1.play_service_pb2_grpc import PlayServiceStub
 from happycity.wire.match import duration_message
-from happycity.wire.messages import config_message
+from happycity.wire.messages import PROTOCOL_VERSION, config_message
 from happycity.wire.status import details_of
 from happycity_runtime.tokens import Role, add_tokens, new_token
 from happycity_server.app import Clocks, RunningServer, run_server
@@ -244,7 +244,12 @@ def issued_token(path: Path, role: Role, name: str, *, hours: float | None = Non
 
 def hello(name: str, **fields: Any) -> play.PlayRequest:
     # Bots that lack the rules would have the server start a process that plays them.
-    return play.PlayRequest(hello=play.Hello(**{"name": name, "software": "happycity-python/0", **fields}))
+    own: dict[str, Any] = {
+        "protocol_version": PROTOCOL_VERSION,
+        "name": name,
+        "software": "happycity-python/0",
+    }
+    return play.PlayRequest(hello=play.Hello(**own | fields))
 
 
 async def next_response(call: PlayCall) -> play.PlayResponse:

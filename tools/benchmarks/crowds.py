@@ -19,6 +19,7 @@ import websockets
 from happycity.v1 import match_pb2
 from happycity.v1 import play_service_pb2 as pb
 from happycity.v1.play_service_pb2_grpc import PlayServiceStub
+from happycity.wire.messages import PROTOCOL_VERSION
 from happycity_runtime.event_loop import run
 from tools.benchmarks.harness import say
 
@@ -44,7 +45,7 @@ class LightBot:
         self.answered = 0
         """Decisions that it has answered."""
         self._address = address
-        self._hello = pb.Hello(name=name, max_games=games)
+        self._hello = pb.Hello(protocol_version=PROTOCOL_VERSION, name=name, max_games=games)
         self._rng = random.Random(name)
         self._seats: dict[int, int] = {}
 

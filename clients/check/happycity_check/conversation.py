@@ -46,13 +46,10 @@ class Conversation:
         self._nonces = itertools.count(1)
         self._pings: dict[int, float] = {}  # those whose pongs are missing, and when they were sent
 
-    async def welcome(
-        self, resume_token: str, match_ids: Sequence[int] = (), *, version: int = 1, digest: str = ""
-    ) -> None:
+    async def welcome(self, resume_token: str, match_ids: Sequence[int] = (), *, digest: str = "") -> None:
         """Answer the hello; without a digest the cards are ours."""
         welcome = play.Welcome(
             server="happycity-check",
-            protocol_version=version,
             catalogue_digest=digest or catalogue_digest(),
             resume_token=resume_token,
             match_ids=match_ids,

@@ -269,13 +269,11 @@ class TrialBot:
         self.first_message = received.request
         self.metadata = stream.metadata
 
-    async def welcome(
-        self, match_ids: Sequence[int] = (), *, version: int = 1, digest: str = ""
-    ) -> Conversation:
+    async def welcome(self, match_ids: Sequence[int] = (), *, digest: str = "") -> Conversation:
         """Welcome the bot that has said hello; by default with a token that is new, and as our cards are."""
         self.resume_token = f"resume-{next(self._tokens)}"
         conversation = self._conversation = Conversation(self.stream, timeout=self.options.timeout)
-        await conversation.welcome(self.resume_token, match_ids, version=version, digest=digest)
+        await conversation.welcome(self.resume_token, match_ids, digest=digest)
         return conversation
 
     def _cut_connection(self) -> None:

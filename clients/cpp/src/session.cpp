@@ -19,7 +19,6 @@ namespace {
 using google::protobuf::util::TimeUtil;
 using std::chrono::milliseconds;
 
-constexpr unsigned protocol_version = 1;
 /// How long the server may take to accept the bot.
 constexpr std::chrono::seconds welcome_time{20};
 /// How long the server may take to end the stream after a goodbye.
@@ -160,10 +159,6 @@ class Session final : private grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::By
 
   void greet(const v1::Welcome& welcome) {
     log("INFO", "connected to " + setup_.server + (welcome.match_ids().empty() ? "" : ", and the games go on"));
-    if (welcome.protocol_version() > protocol_version) {
-      log("WARNING", "the server speaks protocol version " + std::to_string(welcome.protocol_version()) +
-                         ", this SDK version " + std::to_string(protocol_version) + ": what is new is left out");
-    }
     if (welcome.catalogue_digest() != catalogue().digest()) {
       log("WARNING", "the server's cards are not those of this SDK: some are new or changed");
     }

@@ -17,6 +17,9 @@
 namespace happycity {
 namespace {
 
+/// The version of the contract from which the stubs are generated.
+constexpr unsigned protocol_version = 1;
+
 /// What the environment lacks, by variable.
 using File = std::map<std::string, std::string>;
 
@@ -172,6 +175,7 @@ std::shared_ptr<grpc::ChannelCredentials> encrypted(const File& file) {
 
 v1::Hello hello_of(const Settings& settings, const File& file, bool has_token) {
   v1::Hello hello;
+  hello.set_protocol_version(protocol_version);
   const std::string name = setting(file, "HAPPYCITY_NAME", settings.name, has_token ? "" : program_name());
   if (!name.empty()) {
     hello.set_name(one_line(name));

@@ -230,19 +230,22 @@ func (x *PlayRequest) GetGoodbye() *Goodbye {
 // The first message of a bot.
 type Hello struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
+	// The version of this protocol that the bot speaks: 1, the number of the contract from which its stubs are generated.
+	// A server that speaks another one refuses the bot with PROTOCOL_VERSION.
+	ProtocolVersion uint32 `protobuf:"varint,1,opt,name=protocol_version,json=protocolVersion,proto3" json:"protocol_version,omitempty"`
 	// The bot's name, by which matches and tournaments know it: 1 to 64 letters, digits or any of "._-+". Absent: the
 	// name that the token is for.
-	Name *string `protobuf:"bytes,1,opt,name=name,proto3,oneof" json:"name,omitempty"`
+	Name *string `protobuf:"bytes,2,opt,name=name,proto3,oneof" json:"name,omitempty"`
 	// How many games the bot is willing to play at once, 1 or more; absent: as many as the server likes.
-	MaxGames *uint32 `protobuf:"varint,2,opt,name=max_games,json=maxGames,proto3,oneof" json:"max_games,omitempty"`
+	MaxGames *uint32 `protobuf:"varint,3,opt,name=max_games,json=maxGames,proto3,oneof" json:"max_games,omitempty"`
 	// The SDK and its version; at most 80 characters are kept.
-	Software *string `protobuf:"bytes,3,opt,name=software,proto3,oneof" json:"software,omitempty"`
+	Software *string `protobuf:"bytes,4,opt,name=software,proto3,oneof" json:"software,omitempty"`
 	// From the last welcome, to resume the games of a lost stream whose bot still remembers them. Without it, or
 	// if the server has forgotten it, the bot's games in progress start over for it, with a
 	// GameStarted each.
-	ResumeToken *string `protobuf:"bytes,4,opt,name=resume_token,json=resumeToken,proto3,oneof" json:"resume_token,omitempty"`
+	ResumeToken *string `protobuf:"bytes,5,opt,name=resume_token,json=resumeToken,proto3,oneof" json:"resume_token,omitempty"`
 	// What the bot says of itself.
-	Info          *BotInfo `protobuf:"bytes,5,opt,name=info,proto3" json:"info,omitempty"`
+	Info          *BotInfo `protobuf:"bytes,6,opt,name=info,proto3" json:"info,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -275,6 +278,13 @@ func (x *Hello) ProtoReflect() protoreflect.Message {
 // Deprecated: Use Hello.ProtoReflect.Descriptor instead.
 func (*Hello) Descriptor() ([]byte, []int) {
 	return file_happycity_v1_play_service_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *Hello) GetProtocolVersion() uint32 {
+	if x != nil {
+		return x.ProtocolVersion
+	}
+	return 0
 }
 
 func (x *Hello) GetName() string {
@@ -641,16 +651,13 @@ type Welcome struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The server program and its version, for logs only.
 	Server string `protobuf:"bytes,1,opt,name=server,proto3" json:"server,omitempty"`
-	// The version of this protocol that the server speaks, from 1. A later one adds messages, fields and enum values,
-	// which an older bot leaves out.
-	ProtocolVersion uint32 `protobuf:"varint,2,opt,name=protocol_version,json=protocolVersion,proto3" json:"protocol_version,omitempty"`
 	// SHA-256 of the cards and their values, in hexadecimal. If a bot that has a table of its own knows another one, some
 	// cards are new or changed; CatalogueService has them all.
-	CatalogueDigest string `protobuf:"bytes,3,opt,name=catalogue_digest,json=catalogueDigest,proto3" json:"catalogue_digest,omitempty"`
+	CatalogueDigest string `protobuf:"bytes,2,opt,name=catalogue_digest,json=catalogueDigest,proto3" json:"catalogue_digest,omitempty"`
 	// Proves later that this program is the one that is welcomed now; see Hello.
-	ResumeToken string `protobuf:"bytes,4,opt,name=resume_token,json=resumeToken,proto3" json:"resume_token,omitempty"`
+	ResumeToken string `protobuf:"bytes,3,opt,name=resume_token,json=resumeToken,proto3" json:"resume_token,omitempty"`
 	// The matches that go on for the bot where they were; it drops all others. Empty if nothing is resumed.
-	MatchIds      []int64 `protobuf:"varint,5,rep,packed,name=match_ids,json=matchIds,proto3" json:"match_ids,omitempty"`
+	MatchIds      []int64 `protobuf:"varint,4,rep,packed,name=match_ids,json=matchIds,proto3" json:"match_ids,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -690,13 +697,6 @@ func (x *Welcome) GetServer() string {
 		return x.Server
 	}
 	return ""
-}
-
-func (x *Welcome) GetProtocolVersion() uint32 {
-	if x != nil {
-		return x.ProtocolVersion
-	}
-	return 0
 }
 
 func (x *Welcome) GetCatalogueDigest() string {
@@ -1204,13 +1204,14 @@ const file_happycity_v1_play_service_proto_rawDesc = "" +
 	"\aanswers\x18\x02 \x03(\v2\x14.happycity.v1.AnswerR\aanswers\x12.\n" +
 	"\aresigns\x18\x03 \x03(\v2\x14.happycity.v1.ResignR\aresigns\x12&\n" +
 	"\x04pong\x18\x04 \x01(\v2\x12.happycity.v1.PongR\x04pong\x12/\n" +
-	"\agoodbye\x18\x05 \x01(\v2\x15.happycity.v1.GoodbyeR\agoodbye\"\xeb\x01\n" +
-	"\x05Hello\x12\x17\n" +
-	"\x04name\x18\x01 \x01(\tH\x00R\x04name\x88\x01\x01\x12 \n" +
-	"\tmax_games\x18\x02 \x01(\rH\x01R\bmaxGames\x88\x01\x01\x12\x1f\n" +
-	"\bsoftware\x18\x03 \x01(\tH\x02R\bsoftware\x88\x01\x01\x12&\n" +
-	"\fresume_token\x18\x04 \x01(\tH\x03R\vresumeToken\x88\x01\x01\x12)\n" +
-	"\x04info\x18\x05 \x01(\v2\x15.happycity.v1.BotInfoR\x04infoB\a\n" +
+	"\agoodbye\x18\x05 \x01(\v2\x15.happycity.v1.GoodbyeR\agoodbye\"\x96\x02\n" +
+	"\x05Hello\x12)\n" +
+	"\x10protocol_version\x18\x01 \x01(\rR\x0fprotocolVersion\x12\x17\n" +
+	"\x04name\x18\x02 \x01(\tH\x00R\x04name\x88\x01\x01\x12 \n" +
+	"\tmax_games\x18\x03 \x01(\rH\x01R\bmaxGames\x88\x01\x01\x12\x1f\n" +
+	"\bsoftware\x18\x04 \x01(\tH\x02R\bsoftware\x88\x01\x01\x12&\n" +
+	"\fresume_token\x18\x05 \x01(\tH\x03R\vresumeToken\x88\x01\x01\x12)\n" +
+	"\x04info\x18\x06 \x01(\v2\x15.happycity.v1.BotInfoR\x04infoB\a\n" +
 	"\x05_nameB\f\n" +
 	"\n" +
 	"_max_gamesB\v\n" +
@@ -1242,13 +1243,12 @@ const file_happycity_v1_play_service_proto_rawDesc = "" +
 	"\n" +
 	"games_over\x18\x04 \x03(\v2\x16.happycity.v1.GameOverR\tgamesOver\x12.\n" +
 	"\anotices\x18\x05 \x03(\v2\x14.happycity.v1.NoticeR\anotices\x12&\n" +
-	"\x04ping\x18\x06 \x01(\v2\x12.happycity.v1.PingR\x04ping\"\xb7\x01\n" +
+	"\x04ping\x18\x06 \x01(\v2\x12.happycity.v1.PingR\x04ping\"\x8c\x01\n" +
 	"\aWelcome\x12\x16\n" +
 	"\x06server\x18\x01 \x01(\tR\x06server\x12)\n" +
-	"\x10protocol_version\x18\x02 \x01(\rR\x0fprotocolVersion\x12)\n" +
-	"\x10catalogue_digest\x18\x03 \x01(\tR\x0fcatalogueDigest\x12!\n" +
-	"\fresume_token\x18\x04 \x01(\tR\vresumeToken\x12\x1b\n" +
-	"\tmatch_ids\x18\x05 \x03(\x03R\bmatchIds\"\x96\x01\n" +
+	"\x10catalogue_digest\x18\x02 \x01(\tR\x0fcatalogueDigest\x12!\n" +
+	"\fresume_token\x18\x03 \x01(\tR\vresumeToken\x12\x1b\n" +
+	"\tmatch_ids\x18\x04 \x03(\x03R\bmatchIds\"\x96\x01\n" +
 	"\vGameStarted\x12\x19\n" +
 	"\bmatch_id\x18\x01 \x01(\x03R\amatchId\x120\n" +
 	"\x06config\x18\x02 \x01(\v2\x18.happycity.v1.GameConfigR\x06config\x12\x12\n" +

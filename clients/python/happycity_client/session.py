@@ -63,6 +63,7 @@ class ClientSession:
         """
         settings, target = self._settings, self._settings.target
         hello = play.Hello(
+            protocol_version=PROTOCOL_VERSION,
             name=settings.name or None,
             max_games=settings.games or None,
             software=f"happycity-python/{version('happycity')}",
@@ -151,9 +152,6 @@ class ClientSession:
         welcome = self.welcome = response.welcome
         how = ", and the games go on" if welcome.match_ids else ""
         self._player.log.info("connected to %s%s", self._settings.target.address, how)
-        if welcome.protocol_version > PROTOCOL_VERSION:
-            text = "the server speaks protocol version %d, this SDK version %d: what is new is left out"
-            self._player.log.warning(text, welcome.protocol_version, PROTOCOL_VERSION)
         if welcome.catalogue_digest != catalogue_digest():
             self._player.log.warning("the server's cards are not those of this SDK: some are new or changed")
         self._player.keep(welcome.match_ids)

@@ -14,8 +14,6 @@ use crate::settings::Setup;
 use crate::v1::play_service_client::PlayServiceClient;
 use crate::v1::{Goodbye, PlayRequest, PlayResponse, Welcome};
 
-/// The version of the protocol that this crate speaks.
-const PROTOCOL_VERSION: u32 = 1;
 /// How long the server may take to accept the bot, and to end the stream after a goodbye.
 const WELCOME_TIME: Duration = Duration::from_secs(20);
 const GOODBYE_TIME: Duration = Duration::from_secs(5);
@@ -139,10 +137,6 @@ async fn gather(requests: &mut UnboundedReceiver<PlayRequest>, player: &Player) 
 fn greet(server: &str, welcome: &Welcome) {
     let resumed = if welcome.match_ids.is_empty() { "" } else { ", and the games go on" };
     log::info!("connected to {server}{resumed}");
-    let (theirs, own) = (welcome.protocol_version, PROTOCOL_VERSION);
-    if theirs > own {
-        log::warn!("the server speaks protocol version {theirs}, this SDK version {own}: what is new is left out");
-    }
     if welcome.catalogue_digest != CATALOGUE.digest {
         log::warn!("the server's cards are not those of this SDK: some are new or changed");
     }

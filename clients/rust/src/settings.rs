@@ -14,6 +14,8 @@ use crate::v1::{BotInfo, Hello};
 const SERVER: &str = "grpc://127.0.0.1:50051";
 /// Few, so that a bot that takes a second for a move answers all of them in time.
 const GAMES: u32 = 8;
+/// The version of the contract from which the stubs are generated.
+const PROTOCOL_VERSION: u32 = 1;
 
 /// Where and as whom a bot plays. What is left out comes from the environment, or has a default. The file
 /// `happycity.env`, or that of `HAPPYCITY_ENV`, has what the environment lacks.
@@ -95,6 +97,7 @@ impl Settings {
             endpoint: encrypted(endpoint, &variable)?,
             authorization,
             hello: Hello {
+                protocol_version: PROTOCOL_VERSION,
                 name,
                 max_games: Some(games).filter(|games| *games > 0),
                 software: Some(concat!("happycity-rust/", env!("CARGO_PKG_VERSION")).into()),

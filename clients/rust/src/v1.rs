@@ -1205,23 +1205,27 @@ pub struct PlayRequest {
 /// The first message of a bot.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Hello {
+    /// The version of this protocol that the bot speaks: 1, the number of the contract from which its stubs are generated.
+    /// A server that speaks another one refuses the bot with PROTOCOL_VERSION.
+    #[prost(uint32, tag = "1")]
+    pub protocol_version: u32,
     /// The bot's name, by which matches and tournaments know it: 1 to 64 letters, digits or any of ".\_-+". Absent: the
     /// name that the token is for.
-    #[prost(string, optional, tag = "1")]
+    #[prost(string, optional, tag = "2")]
     pub name: ::core::option::Option<::prost::alloc::string::String>,
     /// How many games the bot is willing to play at once, 1 or more; absent: as many as the server likes.
-    #[prost(uint32, optional, tag = "2")]
+    #[prost(uint32, optional, tag = "3")]
     pub max_games: ::core::option::Option<u32>,
     /// The SDK and its version; at most 80 characters are kept.
-    #[prost(string, optional, tag = "3")]
+    #[prost(string, optional, tag = "4")]
     pub software: ::core::option::Option<::prost::alloc::string::String>,
     /// From the last welcome, to resume the games of a lost stream whose bot still remembers them. Without it, or
     /// if the server has forgotten it, the bot's games in progress start over for it, with a
     /// GameStarted each.
-    #[prost(string, optional, tag = "4")]
+    #[prost(string, optional, tag = "5")]
     pub resume_token: ::core::option::Option<::prost::alloc::string::String>,
     /// What the bot says of itself.
-    #[prost(message, optional, tag = "5")]
+    #[prost(message, optional, tag = "6")]
     pub info: ::core::option::Option<BotInfo>,
 }
 /// The choice for a decision.
@@ -1301,19 +1305,15 @@ pub struct Welcome {
     /// The server program and its version, for logs only.
     #[prost(string, tag = "1")]
     pub server: ::prost::alloc::string::String,
-    /// The version of this protocol that the server speaks, from 1. A later one adds messages, fields and enum values,
-    /// which an older bot leaves out.
-    #[prost(uint32, tag = "2")]
-    pub protocol_version: u32,
     /// SHA-256 of the cards and their values, in hexadecimal. If a bot that has a table of its own knows another one, some
     /// cards are new or changed; CatalogueService has them all.
-    #[prost(string, tag = "3")]
+    #[prost(string, tag = "2")]
     pub catalogue_digest: ::prost::alloc::string::String,
     /// Proves later that this program is the one that is welcomed now; see Hello.
-    #[prost(string, tag = "4")]
+    #[prost(string, tag = "3")]
     pub resume_token: ::prost::alloc::string::String,
     /// The matches that go on for the bot where they were; it drops all others. Empty if nothing is resumed.
-    #[prost(int64, repeated, tag = "5")]
+    #[prost(int64, repeated, tag = "4")]
     pub match_ids: ::prost::alloc::vec::Vec<i64>,
 }
 /// A game begins for one seat. A bot that fills several seats of a match gets one message for each. It is sent again

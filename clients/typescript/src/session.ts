@@ -10,6 +10,8 @@ import { log, type Outbox, type Player, placeOf } from "./player.js";
 import type { CompleteSettings } from "./settings.js";
 
 const PATH = "/happycity.v1.PlayService/Play";
+/** The version of the contract from which the stubs are generated. */
+const PROTOCOL_VERSION = 1;
 /** A bot that is busy with a batch lets the connection have its turn after this time. */
 const TURN_MS = 5;
 /** A server that has not welcomed the bot after this time is given up. */
@@ -72,7 +74,8 @@ export class Session implements Outbox {
     };
     signal.addEventListener("abort", leave, { once: true });
     const software = `happycity-typescript/${version}`;
-    this.gathered().hello = { name, maxGames: games || undefined, software, resumeToken, info };
+    const maxGames = games || undefined;
+    this.gathered().hello = { protocolVersion: PROTOCOL_VERSION, name, maxGames, software, resumeToken, info };
     try {
       for await (const response of this.#stream) await this.#handle(response);
       return undefined;
@@ -139,11 +142,8 @@ export class Session implements Outbox {
     if (!welcome) throw this.#protocolError("its first message is not a welcome");
     this.welcome = welcome;
     clearTimeout(this.#timer);
-    const { protocolVersion, catalogueDigest, matchIds } = welcome;
+    const { catalogueDigest, matchIds } = welcome;
     log.info(`connected to ${this.settings.target}${matchIds.length > 0 ? ", and the games go on" : ""}`);
-    if (protocolVersion > 1) {
-      log.warn(`the server speaks protocol version ${protocolVersion}, this SDK version 1: what is new is left out`);
-    }
     if (catalogueDigest !== CATALOGUE_DIGEST) {
       log.warn("the server's cards are not those of this SDK: some are new or changed");
     }

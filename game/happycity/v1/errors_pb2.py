@@ -24,7 +24,7 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x19happycity/v1/errors.proto\x12\x0chappycity.v1*\xbc\x04\n\x0b\x45rrorReason\x12\x1c\n\x18\x45RROR_REASON_UNSPECIFIED\x10\x00\x12\x1e\n\x1a\x45RROR_REASON_INVALID_FIELD\x10\x01\x12\x1f\n\x1b\x45RROR_REASON_HELLO_EXPECTED\x10\x02\x12\x1e\n\x1a\x45RROR_REASON_UNKNOWN_MATCH\x10\x03\x12\x1e\n\x1a\x45RROR_REASON_MATCH_RUNNING\x10\x04\x12\x1d\n\x19\x45RROR_REASON_BOTS_MISSING\x10\x05\x12 \n\x1c\x45RROR_REASON_UNAUTHENTICATED\x10\x06\x12\x1b\n\x17\x45RROR_REASON_WRONG_ROLE\x10\x07\x12\x1b\n\x17\x45RROR_REASON_WRONG_NAME\x10\x08\x12\x18\n\x14\x45RROR_REASON_REVOKED\x10\t\x12\x19\n\x15\x45RROR_REASON_REPLACED\x10\n\x12\x18\n\x14\x45RROR_REASON_STALLED\x10\x0b\x12\x1d\n\x19\x45RROR_REASON_RATE_LIMITED\x10\x0c\x12!\n\x1d\x45RROR_REASON_TOO_MANY_STREAMS\x10\r\x12\x1e\n\x1a\x45RROR_REASON_TOO_MANY_OPEN\x10\x0e\x12\x1e\n\x1a\x45RROR_REASON_SHUTTING_DOWN\x10\x0f\x12\"\n\x1e\x45RROR_REASON_STORE_UNAVAILABLE\x10\x10\x12\x1e\n\x1a\x45RROR_REASON_NOT_HOUSE_BOT\x10\x11\x42Q\n\x10\x64\x65v.happycity.v1P\x01Z;github.com/happycity-arena/happycity/clients/go/happycityv1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x19happycity/v1/errors.proto\x12\x0chappycity.v1*\xdf\x04\n\x0b\x45rrorReason\x12\x1c\n\x18\x45RROR_REASON_UNSPECIFIED\x10\x00\x12\x1e\n\x1a\x45RROR_REASON_INVALID_FIELD\x10\x01\x12\x1f\n\x1b\x45RROR_REASON_HELLO_EXPECTED\x10\x02\x12!\n\x1d\x45RROR_REASON_PROTOCOL_VERSION\x10\x03\x12\x1e\n\x1a\x45RROR_REASON_UNKNOWN_MATCH\x10\x04\x12\x1e\n\x1a\x45RROR_REASON_MATCH_RUNNING\x10\x05\x12\x1d\n\x19\x45RROR_REASON_BOTS_MISSING\x10\x06\x12 \n\x1c\x45RROR_REASON_UNAUTHENTICATED\x10\x07\x12\x1b\n\x17\x45RROR_REASON_WRONG_ROLE\x10\x08\x12\x1b\n\x17\x45RROR_REASON_WRONG_NAME\x10\t\x12\x18\n\x14\x45RROR_REASON_REVOKED\x10\n\x12\x19\n\x15\x45RROR_REASON_REPLACED\x10\x0b\x12\x18\n\x14\x45RROR_REASON_STALLED\x10\x0c\x12\x1d\n\x19\x45RROR_REASON_RATE_LIMITED\x10\r\x12!\n\x1d\x45RROR_REASON_TOO_MANY_STREAMS\x10\x0e\x12\x1e\n\x1a\x45RROR_REASON_TOO_MANY_OPEN\x10\x0f\x12\x1e\n\x1a\x45RROR_REASON_SHUTTING_DOWN\x10\x10\x12\"\n\x1e\x45RROR_REASON_STORE_UNAVAILABLE\x10\x11\x12\x1e\n\x1a\x45RROR_REASON_NOT_HOUSE_BOT\x10\x12\x42Q\n\x10\x64\x65v.happycity.v1P\x01Z;github.com/happycity-arena/happycity/clients/go/happycityv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -33,5 +33,5 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._loaded_options = None
   _globals['DESCRIPTOR']._serialized_options = b'\n\020dev.happycity.v1P\001Z;github.com/happycity-arena/happycity/clients/go/happycityv1'
   _globals['_ERRORREASON']._serialized_start=44
-  _globals['_ERRORREASON']._serialized_end=616
+  _globals['_ERRORREASON']._serialized_end=651
 # @@protoc_insertion_point(module_scope)

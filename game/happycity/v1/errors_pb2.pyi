@@ -33,45 +33,49 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     """A field's value is missing, malformed or out of its range. Status: INVALID_ARGUMENT."""
     ERROR_REASON_HELLO_EXPECTED: _ErrorReason.ValueType  # 2
     """The first message of a Play stream was not a hello. Status: INVALID_ARGUMENT."""
-    ERROR_REASON_UNKNOWN_MATCH: _ErrorReason.ValueType  # 3
+    ERROR_REASON_PROTOCOL_VERSION: _ErrorReason.ValueType  # 3
+    """The bot's hello has another protocol version than the server; the metadata has the bot's "version" and the one that
+    is "needed". Status: FAILED_PRECONDITION.
+    """
+    ERROR_REASON_UNKNOWN_MATCH: _ErrorReason.ValueType  # 4
     """There is no such match. Status: NOT_FOUND."""
-    ERROR_REASON_MATCH_RUNNING: _ErrorReason.ValueType  # 4
+    ERROR_REASON_MATCH_RUNNING: _ErrorReason.ValueType  # 5
     """The match, or another on its deal, is still being played, so there is no record yet. Status: FAILED_PRECONDITION."""
-    ERROR_REASON_BOTS_MISSING: _ErrorReason.ValueType  # 5
+    ERROR_REASON_BOTS_MISSING: _ErrorReason.ValueType  # 6
     """Bots that are to play a practice match are not connected; the metadata has "bots", separated by commas. Status:
     FAILED_PRECONDITION.
     """
-    ERROR_REASON_UNAUTHENTICATED: _ErrorReason.ValueType  # 6
+    ERROR_REASON_UNAUTHENTICATED: _ErrorReason.ValueType  # 7
     """This server needs a token, and the call has none or one that is malformed, unknown, revoked or expired. Status:
     UNAUTHENTICATED.
     """
-    ERROR_REASON_WRONG_ROLE: _ErrorReason.ValueType  # 7
+    ERROR_REASON_WRONG_ROLE: _ErrorReason.ValueType  # 8
     """The token's role doesn't allow the call; the metadata has "role" and "needed". Status: PERMISSION_DENIED."""
-    ERROR_REASON_WRONG_NAME: _ErrorReason.ValueType  # 8
+    ERROR_REASON_WRONG_NAME: _ErrorReason.ValueType  # 9
     """The token belongs to a bot of another name; the metadata has the token's "name". Or the name is one of the
     server's own bots, which no other bot can take; then the metadata is empty. Status: PERMISSION_DENIED.
     """
-    ERROR_REASON_REVOKED: _ErrorReason.ValueType  # 9
+    ERROR_REASON_REVOKED: _ErrorReason.ValueType  # 10
     """The token was revoked, or expired, while it was in use. Status: PERMISSION_DENIED."""
-    ERROR_REASON_REPLACED: _ErrorReason.ValueType  # 10
+    ERROR_REASON_REPLACED: _ErrorReason.ValueType  # 11
     """A newer stream of the same bot took this one's place. Status: ABORTED."""
-    ERROR_REASON_STALLED: _ErrorReason.ValueType  # 11
+    ERROR_REASON_STALLED: _ErrorReason.ValueType  # 12
     """The caller did not read what it was sent in time, or did not send its request in time. Status: ABORTED, with a
     RetryInfo.
     """
-    ERROR_REASON_RATE_LIMITED: _ErrorReason.ValueType  # 12
+    ERROR_REASON_RATE_LIMITED: _ErrorReason.ValueType  # 13
     """Too many calls or practice matches in a short time. Status: RESOURCE_EXHAUSTED, with a RetryInfo."""
-    ERROR_REASON_TOO_MANY_STREAMS: _ErrorReason.ValueType  # 13
+    ERROR_REASON_TOO_MANY_STREAMS: _ErrorReason.ValueType  # 14
     """The caller has too many streams open; the metadata has "limit". Status: RESOURCE_EXHAUSTED, with a RetryInfo."""
-    ERROR_REASON_TOO_MANY_OPEN: _ErrorReason.ValueType  # 14
+    ERROR_REASON_TOO_MANY_OPEN: _ErrorReason.ValueType  # 15
     """Too many tournaments or matches are open, or practice matches of a bot; the metadata has "limit". Status:
     RESOURCE_EXHAUSTED, with a RetryInfo.
     """
-    ERROR_REASON_SHUTTING_DOWN: _ErrorReason.ValueType  # 15
+    ERROR_REASON_SHUTTING_DOWN: _ErrorReason.ValueType  # 16
     """The server is shutting down. Status: UNAVAILABLE."""
-    ERROR_REASON_STORE_UNAVAILABLE: _ErrorReason.ValueType  # 16
+    ERROR_REASON_STORE_UNAVAILABLE: _ErrorReason.ValueType  # 17
     """The server's store can't be used at present; the server's log says why. Status: UNAVAILABLE."""
-    ERROR_REASON_NOT_HOUSE_BOT: _ErrorReason.ValueType  # 17
+    ERROR_REASON_NOT_HOUSE_BOT: _ErrorReason.ValueType  # 18
     """A seat of a practice match is for the caller's bot or one of the server's own; the metadata has the "bot" that is
     neither, and those of the "house", separated by commas. Status: PERMISSION_DENIED.
     """
@@ -85,45 +89,49 @@ ERROR_REASON_INVALID_FIELD: ErrorReason.ValueType  # 1
 """A field's value is missing, malformed or out of its range. Status: INVALID_ARGUMENT."""
 ERROR_REASON_HELLO_EXPECTED: ErrorReason.ValueType  # 2
 """The first message of a Play stream was not a hello. Status: INVALID_ARGUMENT."""
-ERROR_REASON_UNKNOWN_MATCH: ErrorReason.ValueType  # 3
+ERROR_REASON_PROTOCOL_VERSION: ErrorReason.ValueType  # 3
+"""The bot's hello has another protocol version than the server; the metadata has the bot's "version" and the one that
+is "needed". Status: FAILED_PRECONDITION.
+"""
+ERROR_REASON_UNKNOWN_MATCH: ErrorReason.ValueType  # 4
 """There is no such match. Status: NOT_FOUND."""
-ERROR_REASON_MATCH_RUNNING: ErrorReason.ValueType  # 4
+ERROR_REASON_MATCH_RUNNING: ErrorReason.ValueType  # 5
 """The match, or another on its deal, is still being played, so there is no record yet. Status: FAILED_PRECONDITION."""
-ERROR_REASON_BOTS_MISSING: ErrorReason.ValueType  # 5
+ERROR_REASON_BOTS_MISSING: ErrorReason.ValueType  # 6
 """Bots that are to play a practice match are not connected; the metadata has "bots", separated by commas. Status:
 FAILED_PRECONDITION.
 """
-ERROR_REASON_UNAUTHENTICATED: ErrorReason.ValueType  # 6
+ERROR_REASON_UNAUTHENTICATED: ErrorReason.ValueType  # 7
 """This server needs a token, and the call has none or one that is malformed, unknown, revoked or expired. Status:
 UNAUTHENTICATED.
 """
-ERROR_REASON_WRONG_ROLE: ErrorReason.ValueType  # 7
+ERROR_REASON_WRONG_ROLE: ErrorReason.ValueType  # 8
 """The token's role doesn't allow the call; the metadata has "role" and "needed". Status: PERMISSION_DENIED."""
-ERROR_REASON_WRONG_NAME: ErrorReason.ValueType  # 8
+ERROR_REASON_WRONG_NAME: ErrorReason.ValueType  # 9
 """The token belongs to a bot of another name; the metadata has the token's "name". Or the name is one of the
 server's own bots, which no other bot can take; then the metadata is empty. Status: PERMISSION_DENIED.
 """
-ERROR_REASON_REVOKED: ErrorReason.ValueType  # 9
+ERROR_REASON_REVOKED: ErrorReason.ValueType  # 10
 """The token was revoked, or expired, while it was in use. Status: PERMISSION_DENIED."""
-ERROR_REASON_REPLACED: ErrorReason.ValueType  # 10
+ERROR_REASON_REPLACED: ErrorReason.ValueType  # 11
 """A newer stream of the same bot took this one's place. Status: ABORTED."""
-ERROR_REASON_STALLED: ErrorReason.ValueType  # 11
+ERROR_REASON_STALLED: ErrorReason.ValueType  # 12
 """The caller did not read what it was sent in time, or did not send its request in time. Status: ABORTED, with a
 RetryInfo.
 """
-ERROR_REASON_RATE_LIMITED: ErrorReason.ValueType  # 12
+ERROR_REASON_RATE_LIMITED: ErrorReason.ValueType  # 13
 """Too many calls or practice matches in a short time. Status: RESOURCE_EXHAUSTED, with a RetryInfo."""
-ERROR_REASON_TOO_MANY_STREAMS: ErrorReason.ValueType  # 13
+ERROR_REASON_TOO_MANY_STREAMS: ErrorReason.ValueType  # 14
 """The caller has too many streams open; the metadata has "limit". Status: RESOURCE_EXHAUSTED, with a RetryInfo."""
-ERROR_REASON_TOO_MANY_OPEN: ErrorReason.ValueType  # 14
+ERROR_REASON_TOO_MANY_OPEN: ErrorReason.ValueType  # 15
 """Too many tournaments or matches are open, or practice matches of a bot; the metadata has "limit". Status:
 RESOURCE_EXHAUSTED, with a RetryInfo.
 """
-ERROR_REASON_SHUTTING_DOWN: ErrorReason.ValueType  # 15
+ERROR_REASON_SHUTTING_DOWN: ErrorReason.ValueType  # 16
 """The server is shutting down. Status: UNAVAILABLE."""
-ERROR_REASON_STORE_UNAVAILABLE: ErrorReason.ValueType  # 16
+ERROR_REASON_STORE_UNAVAILABLE: ErrorReason.ValueType  # 17
 """The server's store can't be used at present; the server's log says why. Status: UNAVAILABLE."""
-ERROR_REASON_NOT_HOUSE_BOT: ErrorReason.ValueType  # 17
+ERROR_REASON_NOT_HOUSE_BOT: ErrorReason.ValueType  # 18
 """A seat of a practice match is for the caller's bot or one of the server's own; the metadata has the "bot" that is
 neither, and those of the "house", separated by commas. Status: PERMISSION_DENIED.
 """

@@ -170,11 +170,16 @@ class Hello(_message.Message):
 
     DESCRIPTOR: _descriptor.Descriptor
 
+    PROTOCOL_VERSION_FIELD_NUMBER: _builtins.int
     NAME_FIELD_NUMBER: _builtins.int
     MAX_GAMES_FIELD_NUMBER: _builtins.int
     SOFTWARE_FIELD_NUMBER: _builtins.int
     RESUME_TOKEN_FIELD_NUMBER: _builtins.int
     INFO_FIELD_NUMBER: _builtins.int
+    protocol_version: _builtins.int
+    """The version of this protocol that the bot speaks: 1, the number of the contract from which its stubs are generated.
+    A server that speaks another one refuses the bot with PROTOCOL_VERSION.
+    """
     name: _builtins.str
     """The bot's name, by which matches and tournaments know it: 1 to 64 letters, digits or any of "._-+". Absent: the
     name that the token is for.
@@ -195,6 +200,7 @@ class Hello(_message.Message):
     def __init__(
         self,
         *,
+        protocol_version: _builtins.int = ...,
         name: _builtins.str | None = ...,
         max_games: _builtins.int | None = ...,
         software: _builtins.str | None = ...,
@@ -203,7 +209,7 @@ class Hello(_message.Message):
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_max_games", b"_max_games", "_name", b"_name", "_resume_token", b"_resume_token", "_software", b"_software", "info", b"info", "max_games", b"max_games", "name", b"name", "resume_token", b"resume_token", "software", b"software"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_max_games", b"_max_games", "_name", b"_name", "_resume_token", b"_resume_token", "_software", b"_software", "info", b"info", "max_games", b"max_games", "name", b"name", "resume_token", b"resume_token", "software", b"software"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_max_games", b"_max_games", "_name", b"_name", "_resume_token", b"_resume_token", "_software", b"_software", "info", b"info", "max_games", b"max_games", "name", b"name", "protocol_version", b"protocol_version", "resume_token", b"resume_token", "software", b"software"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__max_games: _TypeAlias = _typing.Literal["max_games"]  # noqa: Y015
     _WhichOneofArgType__max_games: _TypeAlias = _typing.Literal["_max_games", b"_max_games"]  # noqa: Y015
@@ -428,16 +434,11 @@ class Welcome(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     SERVER_FIELD_NUMBER: _builtins.int
-    PROTOCOL_VERSION_FIELD_NUMBER: _builtins.int
     CATALOGUE_DIGEST_FIELD_NUMBER: _builtins.int
     RESUME_TOKEN_FIELD_NUMBER: _builtins.int
     MATCH_IDS_FIELD_NUMBER: _builtins.int
     server: _builtins.str
     """The server program and its version, for logs only."""
-    protocol_version: _builtins.int
-    """The version of this protocol that the server speaks, from 1. A later one adds messages, fields and enum values,
-    which an older bot leaves out.
-    """
     catalogue_digest: _builtins.str
     """SHA-256 of the cards and their values, in hexadecimal. If a bot that has a table of its own knows another one, some
     cards are new or changed; CatalogueService has them all.
@@ -452,14 +453,13 @@ class Welcome(_message.Message):
         self,
         *,
         server: _builtins.str = ...,
-        protocol_version: _builtins.int = ...,
         catalogue_digest: _builtins.str = ...,
         resume_token: _builtins.str = ...,
         match_ids: _abc.Iterable[_builtins.int] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["catalogue_digest", b"catalogue_digest", "match_ids", b"match_ids", "protocol_version", b"protocol_version", "resume_token", b"resume_token", "server", b"server"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["catalogue_digest", b"catalogue_digest", "match_ids", b"match_ids", "resume_token", b"resume_token", "server", b"server"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

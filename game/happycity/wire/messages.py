@@ -19,7 +19,7 @@ from happycity.wire.enums import enum_field
 from happycity.wire.fields import to_message
 
 PROTOCOL_VERSION: Final = 1
-"""The version of the protocol that is spoken here; see `Welcome.protocol_version`."""
+"""The version of the protocol that server and Python SDK speak; see `Hello.protocol_version`."""
 _CARD_OR_NONE: Final[dict[int, Card | None]] = {0: None, **{card.number: card for card in CARDS}}
 _CARD_OF: Final = {card.number: card for card in CARDS}.__getitem__
 _STACKS: Final = [card.number for card in DWELLINGS]

@@ -20,7 +20,7 @@ from happycity.v1 import catalogue_service_pb2 as catalogue
 from happycity.v1 import play_service_pb2 as play
 from happycity.wire.fields import to_message
 from happycity.wire.match import bot_info_message, duration_message
-from happycity.wire.messages import catalogue_message
+from happycity.wire.messages import PROTOCOL_VERSION, catalogue_message
 from happycity.wire.moments import timestamp
 from happycity_runtime.event_loop import first_of
 from happycity_server.access.roles import Principal, principal
@@ -88,6 +88,7 @@ class PlayService:
         if request is None or not request.HasField("hello"):
             raise ApiError(Reason.HELLO_EXPECTED, "the first message of a stream must be a hello")
         hello = request.hello
+        _check_protocol_version(hello.protocol_version)
         try:
             if not hello.HasField("name"):
                 hello.name = caller.own_bot  # a bot's token is a name
@@ -124,6 +125,17 @@ class PlayService:
     async def _send(self, outbox: Outbox, context: _Context) -> None:
         while batch := await outbox.next_batch():
             await context.write(batch)
+
+
+def _check_protocol_version(version: int) -> None:
+    """Refuse a bot that speaks another version of the protocol, or none; the ApiError says what to do."""
+    if version == PROTOCOL_VERSION:
+        return
+    spoken = f"protocol version {version}" if version else "a protocol from before version 1"
+    older = version < PROTOCOL_VERSION
+    advice = "update the bot's SDK" if older else "use an older SDK, or update the server"
+    text = f"the bot speaks {spoken}, this server protocol version {PROTOCOL_VERSION}; {advice}"
+    raise ApiError(Reason.PROTOCOL_VERSION, text, version=str(version), needed=str(PROTOCOL_VERSION))
 
 
 def decoded(message: bytes) -> play.PlayRequest:

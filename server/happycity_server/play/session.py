@@ -19,7 +19,6 @@ from happycity.tournament.v1beta1.tournament_service_pb2 import BotActivity
 from happycity.v1 import play_service_pb2 as play
 from happycity.wire.decisions import response_part
 from happycity.wire.match import bot_info_of
-from happycity.wire.messages import PROTOCOL_VERSION
 from happycity.wire.moments import timestamp
 from happycity_server.errors import ApiError, Reason, invalid
 from happycity_server.latest import LatestEntries
@@ -376,7 +375,6 @@ class Session:
     def _welcome(self, *, resumed: bool) -> play.Welcome:
         return play.Welcome(
             server=_SERVER,
-            protocol_version=PROTOCOL_VERSION,
             catalogue_digest=catalogue_digest(),
             resume_token=self.resume_token,
             match_ids=[*self._seats, *self._ended] if resumed else (),

@@ -98,6 +98,11 @@ class Hello(RawBot):  # says more than hello
         request.pong.nonce = 1
 
 
+class ProtocolVersion(RawBot):  # is from before the protocol had a version
+    def greet(self, request: pb.PlayRequest) -> None:
+        request.hello.ClearField("protocol_version")
+
+
 class Name(RawBot):  # goes by a name of its own where it is given one
     def greet(self, request: pb.PlayRequest) -> None:
         if request.hello.HasField("name"):

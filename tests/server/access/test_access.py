@@ -18,6 +18,7 @@ from tests.server.api.tournaments import config as tournament_config
 from happycity.v1 import match_pb2
 from happycity.v1 import play_service_pb2 as play
 from happycity.v1.play_service_pb2_grpc import PlayServiceStub
+from happycity.wire.messages import PROTOCOL_VERSION
 from happycity_runtime.addresses import address_of_peer
 from happycity_runtime.tokens import Role
 from happycity_server.access.gate import Authenticator
@@ -145,7 +146,7 @@ async def test_bot_plays_under_the_name_of_its_token(guarded: Guarded) -> None:
     empty = await h.outcome_of(h.connected(guarded.channel, "", own))
     assert (empty.reason, empty.fields) == ("INVALID_FIELD", ("hello.name",))
     call = PlayServiceStub(guarded.channel).Play(metadata=own)
-    await call.write(play.PlayRequest(hello=play.Hello(max_games=3)))
+    await call.write(play.PlayRequest(hello=play.Hello(protocol_version=PROTOCOL_VERSION, max_games=3)))
     assert (await h.next_response(call)).HasField("welcome")
     bots = h.Service(guarded.channel, "happycity.v1.BotService")
     listed = await bots.ListBots(guarded.as_role[Role.OBSERVER])

@@ -20,6 +20,7 @@ from happycity.v1 import match_pb2
 from happycity.v1 import play_service_pb2 as play
 from happycity.v1.play_service_pb2_grpc import PlayServiceStub
 from happycity.wire.match import duration_message
+from happycity.wire.messages import PROTOCOL_VERSION
 from happycity_server.play.session import Session
 from happycity_server.process import listening
 
@@ -197,7 +198,7 @@ STREAMS: list[tuple[tuple[play.PlayRequest | bytes, ...], Outcome]] = [
     ((hello("anna", max_games=1), b"", b""), Outcome()),
     ((hello("anna", max_games=2**32 - 1), play.PlayRequest(goodbye=play.Goodbye())), Outcome()),
     ((hello("anna", resume_token="ü" * 300), b""), Outcome()),
-    ((play.PlayRequest(hello=play.Hello()),), invalid("hello.name")),
+    ((play.PlayRequest(hello=play.Hello(protocol_version=1)),), invalid("hello.name")),
 ]
 
 
@@ -213,6 +214,24 @@ async def test_streams_end_as_the_contract_says(arena: Arena, capfd: pytest.Capt
         ), messages
     output = capfd.readouterr()
     assert "Traceback" not in output.out + output.err
+
+
+OLDER, NEWER = "a protocol from before version 1", "protocol version 2"
+ADVICE = {
+    0: f"the bot speaks {OLDER}, this server protocol version 1; update the bot's SDK",
+    2: f"the bot speaks {NEWER}, this server protocol version 1; use an older SDK, or update the server",
+}
+
+
+@pytest.mark.parametrize("version", ADVICE)
+async def test_other_protocol_is_refused(arena: Arena, version: int) -> None:
+    """A bot of another version than the server's learns which one is needed; one that says none is older."""
+    call = PlayServiceStub(arena.channel).Play()
+    await call.write(hello("anna", protocol_version=version))
+    ended = await end_of(call)
+    assert (ended.status, ended.reason) == (grpc.StatusCode.FAILED_PRECONDITION, "PROTOCOL_VERSION")
+    assert ended.metadata == {"version": str(version), "needed": str(PROTOCOL_VERSION)}
+    assert ended.text == ADVICE[version]
 
 
 async def test_hello_must_come_in_time(tmp_path: Path, *, by_gateway: bool) -> None:

@@ -29,7 +29,7 @@ from happycity.v1.bot_service_pb2_grpc import BotServiceStub
 from happycity.v1.match_service_pb2_grpc import MatchServiceStub
 from happycity.v1.play_service_pb2_grpc import PlayServiceStub
 from happycity.wire.match import duration_message, result_of, time_control_message
-from happycity.wire.messages import config_message, config_of
+from happycity.wire.messages import PROTOCOL_VERSION, config_message, config_of
 from happycity.wire.moments import unix_of
 from happycity.wire.status import StatusDetails, details_of
 from happycity_runtime import event_loop
@@ -207,7 +207,8 @@ class Connection:
         access = replace(self._access, token=token)
         call = self._play(metadata=access.metadata)
         with suppress(grpc.aio.AioRpcError, asyncio.InvalidStateError):  # the call has ended
-            await call.write(play_pb.PlayRequest(hello=play_pb.Hello(name=bot)))
+            hello = play_pb.Hello(protocol_version=PROTOCOL_VERSION, name=bot)
+            await call.write(play_pb.PlayRequest(hello=hello))
             first = await call.read()
             if isinstance(first, play_pb.PlayResponse):
                 games = (game.match_id for game in first.games_started)

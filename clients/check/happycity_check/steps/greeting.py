@@ -7,6 +7,7 @@ from dataclasses import asdict
 from happycity import ConfigError
 from happycity.match import check_bot_name, one_line
 from happycity.wire.match import bot_info_of
+from happycity.wire.messages import PROTOCOL_VERSION
 from happycity_check.errors import SkippedError, UnexpectedError, WarningError, demand
 from happycity_check.step import step
 from happycity_check.trial_bot import NAME, TrialBot, parts_of
@@ -26,6 +27,14 @@ async def _hello(bot: TrialBot) -> str:
     games = f"up to {hello.max_games}" if hello.HasField("max_games") else "any number of"
     software = one_line(hello.software) or "software not said"
     return f"hello from {hello.name!r}, {software}, {games} games at once"
+
+
+@step(f"set hello.protocol_version to {PROTOCOL_VERSION}", needs=("hello",))
+async def _protocol_version(bot: TrialBot) -> str:
+    """The hello has the version of the protocol, without which a server refuses it."""
+    version = bot.hello.protocol_version
+    demand(version == PROTOCOL_VERSION, f"protocol_version is {version}, and not {PROTOCOL_VERSION}")
+    return f"version {version}"
 
 
 @step("read HAPPYCITY_NAME from the environment and use it as hello.name", needs=("hello",))

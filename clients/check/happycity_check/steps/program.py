@@ -171,7 +171,7 @@ async def _log(bot: TrialBot) -> str:
     """The log has a line for each connection, notice, forfeit and crash, and nothing of gRPC's own."""
     async with bot.another() as other:
         await other.await_hello()
-        conversation = await other.welcome(version=2, digest="0" * 64)
+        conversation = await other.welcome(digest="0" * 64)
         match, forfeited, crash = other.match(), other.match(), other.match(others="crash-choose")
         await start(conversation, [match, forfeited, crash])
         await conversation.send(play.PlayResponse(decisions=[crash.decision()]))
@@ -191,7 +191,6 @@ async def _log(bot: TrialBot) -> str:
         wanted = [
             f"*connected to {other.address}",
             f"*connected to {other.address}, and the games go on",
-            "*the server speaks protocol version 2, this SDK version 1: what is new is left out",
             "*the server's cards are not those of this SDK: some are new or changed",
             f"*match {match.match_id}, round 1, decision 3: a*b*error: c*d*",
             "*of no match",

@@ -63,11 +63,6 @@ export interface Welcome {
   /** The server program and its version, for logs only. */
   server: string;
   /**
-   * The version of this protocol that the server speaks, from 1. A later one adds messages, fields and enum values,
-   * which an older bot leaves out.
-   */
-  protocolVersion: number;
-  /**
    * SHA-256 of the cards and their values, in hexadecimal. If a bot that has a table of its own knows another one, some
    * cards are new or changed; CatalogueService has them all.
    */
@@ -261,7 +256,7 @@ export const PlayResponse: MessageFns<PlayResponse> = {
 };
 
 function createBaseWelcome(): Welcome {
-  return { server: "", protocolVersion: 0, catalogueDigest: "", resumeToken: "", matchIds: [] };
+  return { server: "", catalogueDigest: "", resumeToken: "", matchIds: [] };
 }
 
 export const Welcome: MessageFns<Welcome> = {
@@ -287,11 +282,11 @@ export const Welcome: MessageFns<Welcome> = {
             continue;
           }
           case 2: {
-            if (tag !== 16) {
+            if (tag !== 18) {
               break;
             }
 
-            message.protocolVersion = reader.uint32();
+            message.catalogueDigest = reader.string();
             continue;
           }
           case 3: {
@@ -299,25 +294,17 @@ export const Welcome: MessageFns<Welcome> = {
               break;
             }
 
-            message.catalogueDigest = reader.string();
-            continue;
-          }
-          case 4: {
-            if (tag !== 34) {
-              break;
-            }
-
             message.resumeToken = reader.string();
             continue;
           }
-          case 5: {
-            if (tag === 40) {
+          case 4: {
+            if (tag === 32) {
               message.matchIds.push(reader.int64() as bigint);
 
               continue;
             }
 
-            if (tag === 42) {
+            if (tag === 34) {
               const end2 = reader.uint32() + reader.pos;
               while (reader.pos < end2) {
                 message.matchIds.push(reader.int64() as bigint);

@@ -29,6 +29,11 @@ export interface PlayRequest {
 /** The first message of a bot. */
 export interface Hello {
   /**
+   * The version of this protocol that the bot speaks: 1, the number of the contract from which its stubs are generated.
+   * A server that speaks another one refuses the bot with PROTOCOL_VERSION.
+   */
+  protocolVersion: number;
+  /**
    * The bot's name, by which matches and tournaments know it: 1 to 64 letters, digits or any of "._-+". Absent: the
    * name that the token is for.
    */
@@ -126,20 +131,23 @@ export const PlayRequest: MessageFns<PlayRequest> = {
 
 export const Hello: MessageFns<Hello> = {
   encode(message: Hello, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.protocolVersion !== 0) {
+      writer.uint32(8).uint32(message.protocolVersion);
+    }
     if (message.name !== undefined) {
-      writer.uint32(10).string(message.name);
+      writer.uint32(18).string(message.name);
     }
     if (message.maxGames !== undefined) {
-      writer.uint32(16).uint32(message.maxGames);
+      writer.uint32(24).uint32(message.maxGames);
     }
     if (message.software !== undefined) {
-      writer.uint32(26).string(message.software);
+      writer.uint32(34).string(message.software);
     }
     if (message.resumeToken !== undefined) {
-      writer.uint32(34).string(message.resumeToken);
+      writer.uint32(42).string(message.resumeToken);
     }
     if (message.info !== undefined) {
-      BotInfo.encode(message.info, writer.uint32(42).fork()).join();
+      BotInfo.encode(message.info, writer.uint32(50).fork()).join();
     }
     return writer;
   },

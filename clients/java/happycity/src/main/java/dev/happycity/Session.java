@@ -25,7 +25,6 @@ import java.util.concurrent.TimeoutException;
 
 /** One stream after the other, until one of them ends for good. */
 final class Session {
-  private static final int PROTOCOL_VERSION = 1;
   private static final int WELCOME_SECONDS = 20; // for the answer to the hello
   private static final int GOODBYE_SECONDS = 5; // for the end of the stream after a goodbye
   private static final System.Logger LOG = System.getLogger("dev.happycity");
@@ -180,12 +179,6 @@ final class Session {
     shutDown = false;
     String how = welcome.getMatchIdsCount() > 0 ? ", and the games go on" : "";
     LOG.log(Level.INFO, "connected to " + server.address() + how);
-    int version = welcome.getProtocolVersion();
-    if (version > PROTOCOL_VERSION) {
-      String text =
-          "the server speaks protocol version %d, this SDK version %d: what is new is left out";
-      LOG.log(Level.WARNING, text.formatted(version, PROTOCOL_VERSION));
-    }
     if (!welcome.getCatalogueDigest().equals(Cards.CATALOGUE.getDigest())) {
       String text = "the server's cards are not those of this SDK: some are new or changed";
       LOG.log(Level.WARNING, text);

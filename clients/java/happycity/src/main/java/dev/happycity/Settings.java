@@ -30,6 +30,7 @@ import java.util.regex.Pattern;
  * HAPPYCITY_CERT and HAPPYCITY_KEY (PKCS #8) are the bot's own certificate and its key, all in PEM.
  */
 public final class Settings {
+  private static final int PROTOCOL_VERSION = 1; // of the contract from which the stubs are made
   private static final Pattern ADDRESS =
       Pattern.compile(
           "(?<socket>unix:.+)|((?<scheme>grpcs?)://)?"
@@ -190,7 +191,10 @@ public final class Settings {
       throw new HappyCityException(
           "HAPPYCITY_GAMES: '%s' is not a number of games; 0 is any number".formatted(games));
     }
-    Hello.Builder hello = Hello.newBuilder().setSoftware("happycity-java/" + HappyCity.VERSION);
+    Hello.Builder hello =
+        Hello.newBuilder()
+            .setProtocolVersion(PROTOCOL_VERSION)
+            .setSoftware("happycity-java/" + HappyCity.VERSION);
     if (Integer.parseInt(games) > 0) {
       hello.setMaxGames(Integer.parseInt(games));
     }
