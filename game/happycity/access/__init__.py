@@ -1,1 +1,1 @@
-"""Generated from proto/happycity/model."""
+"""Generated from proto/happycity/access."""
