@@ -89,13 +89,14 @@ def main() -> None:
         "--times", type=int, default=50_000, help="playouts of all moves; ten times the calls"
     )
     options.add_argument("--rounds", type=int, default=6, help="rounds of the searcher, each of two games")
+    options.add_argument("--languages", nargs="+", choices=PROGRAMS, default=[*PROGRAMS])
     given = options.parse_args()
     os.environ["PYTHONPATH"] = str(Path(str(load_engine().__file__)).parent)
     print("| language | playouts a CPU second | calls a CPU second | CPU ms a decision of the searcher |")
     print("|---|---:|---:|---:|")
     with tempfile.TemporaryDirectory() as temporary, ExitStack() as stack:
         _, addresses = serve(stack, Path(temporary))
-        for language in PROGRAMS:
+        for language in given.languages:
             searcher = command(language, "searcher")
             if lack := missing(searcher):
                 print(f"not measured: {language}, there is no {lack}", file=sys.stderr)

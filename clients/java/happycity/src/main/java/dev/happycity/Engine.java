@@ -1,6 +1,5 @@
 package dev.happycity;
 
-import com.dylibso.chicory.runtime.ByteArrayMemory;
 import com.dylibso.chicory.runtime.ExportFunction;
 import com.dylibso.chicory.runtime.Instance;
 import com.dylibso.chicory.runtime.Memory;
@@ -28,7 +27,7 @@ final class Engine {
   private final Instance instance =
       Instance.builder(EngineModule.load())
           .withMachineFactory(EngineModule::create)
-          .withMemoryFactory(ByteArrayMemory::new)
+          .withMemoryFactory(EngineMemory::new)
           .build();
   private final Memory memory = instance.memory();
   private final Map<String, ExportFunction> functions = new HashMap<>();
