@@ -29,6 +29,16 @@ class FieldError(ConfigError):
         return type(self), (self.path, self.problem)
 
 
+def other_format(found: object, known: str) -> str:
+    """Return what is wrong with a file whose `format` is not the one that this version reads.
+
+    Where it is another version of the same kind, such as `happycity-record/2`, the text says what to do.
+    """
+    is_version = isinstance(found, str) and found.startswith(known.rpartition("/")[0] + "/")
+    advice = "; use the version of happycity that wrote it" if is_version else ""
+    return f"format: {found!a:.60} instead of {known!r}{advice}"
+
+
 @contextmanager
 def fields_named(name_of: Callable[[str], str]) -> Iterator[None]:
     """Let an error name its field as who asked knows it; an error of no field has the path ""."""

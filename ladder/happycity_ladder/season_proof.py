@@ -136,14 +136,14 @@ def _recompute(known: Json, folder: Path, processes: int) -> Json:
     others = {name: known[name] for name in ("seasons", "versions", "acts")}
     return {
         **count.secrets[-1].json(),
-        "format": "happycity-season/1",
+        "format": SEASONS.format,
         **games_and_chain(folder, count.games, chain.head, others),
         **others,
         "leaderboards": {board.name: count.leaderboard(board.name) for board in count.config.boards},
     }
 
 
-SEASONS = Publication(SEASON_FILE, _recompute)
+SEASONS = Publication(SEASON_FILE, "happycity-season/1", _recompute)
 
 
 class _Count:

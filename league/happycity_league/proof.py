@@ -15,7 +15,7 @@ from happycity_league.state import AgentLeague, EditOutcome
 from happycity_tournament.config import TournamentConfig
 from happycity_tournament.hosted.submissions import Submissions, digest_of
 from happycity_tournament.plain_json import plain_json
-from happycity_tournament.proof.commitment import Commitment, canonical, engine_digest
+from happycity_tournament.proof.commitment import Commitment, canonical, rules_version
 from happycity_tournament.proof.publication import VerificationError
 from happycity_tournament.proof.tournament_proof import publish
 
@@ -35,7 +35,7 @@ def verify(folder: Path, *, processes: int, noted: str | None = None) -> Json:
     if not league.is_over or not (folder / RESULTS_FILE).is_file():
         raise ConfigError(f"{folder}: it is not over; continue with: happycity league resume {folder}")
     commitment, stored = league.commitment, league.tables
-    if commitment.engine != engine_digest():
+    if commitment.engine != rules_version():
         raise VerificationError("engine: it was played by another version of the rules; use that one")
     if noted not in (None, commitment.hash, commitment.seed_hash, *(cycle.chain for cycle in league.cycles)):
         raise VerificationError(f"--noted: {str(noted)[:80]!a} is none of its hashes")

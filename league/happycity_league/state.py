@@ -16,7 +16,7 @@ from typing import Any, Self
 
 from pydantic import ValidationError
 
-from happycity.errors import ConfigError
+from happycity.errors import ConfigError, other_format
 from happycity_league.config import LeagueConfig, version_name
 from happycity_runtime.files import replacing
 from happycity_tournament.client.run_folder import STORE_FILE, own_store
@@ -26,6 +26,7 @@ from happycity_tournament.ratings.comparison import BotComparison
 from happycity_tournament.storage.sources import StoreSource
 
 STATE_FILE = "league.json"
+_FORMAT = "happycity-league/1"
 
 
 class EditOutcome(Enum):
@@ -81,6 +82,14 @@ class Cycle:
     """By agent with a new version: its games compared with those of the version before on the same deals."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _StoredLeague:
+    """The content of the file."""
+
+    format: str = _FORMAT
+    cycles: list[Cycle]
+
+
 @dataclass(slots=True)
 class AgentLeague:
     """A league in its folder."""
@@ -114,19 +123,22 @@ class AgentLeague:
         """Read a league from its folder; ConfigError if that is not one."""
         path = folder / STATE_FILE
         try:
-            cycles = adapter(list[Cycle]).validate_json(path.read_bytes())
+            stored = adapter(_StoredLeague).validate_json(path.read_bytes())
+            if stored.format != _FORMAT:
+                raise ConfigError(f"{path}: {other_format(stored.format, _FORMAT)}")
             commitment = Commitment.load(folder)
             config = LeagueConfig.model_validate(commitment.config)
         except (FileNotFoundError, NotADirectoryError):
             raise ConfigError(f"{folder} is not the folder of a league: there is no {path}") from None
         except ValidationError as error:
             raise ConfigError(f"{path} can't be read as a league: {error.errors()[0]['msg']}") from None
-        return cls(folder.resolve(), config, commitment, cycles)
+        return cls(folder.resolve(), config, commitment, stored.cycles)
 
     def save(self) -> None:
         """Store where the league stands; a kill leaves the whole file or the one before."""
         with replacing(self.folder / STATE_FILE) as partial:
-            partial.write_bytes(adapter(list[Cycle]).dump_json(self.cycles, indent=1) + b"\n")
+            stored = _StoredLeague(cycles=self.cycles)
+            partial.write_bytes(adapter(_StoredLeague).dump_json(stored, indent=1) + b"\n")
 
     @contextmanager
     def locked(self) -> Iterator[None]:

@@ -59,6 +59,11 @@ def test_what_is_no_league_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         "no is not the folder of a league: there is no no/league.json"
     )
     Path("broken").mkdir()
+    Path("broken/league.json").write_text('{"format": "happycity-league/2", "cycles": []}')
+    assert happycity("league", *command.split(), "broken").error == (
+        "broken/league.json: format: 'happycity-league/2' instead of 'happycity-league/1'; "
+        "use the version of happycity that wrote it"
+    )
     Path("broken/league.json").write_text("{}x")
     assert happycity("league", *command.split(), "broken").error.startswith(
         "broken/league.json can't be read as a league"

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
-from happycity.errors import RecordError
+from happycity.errors import RecordError, other_format
 from happycity.match import Ending, Incident
 from happycity.rules.cards import Card, Mode
 from happycity.rules.deals import Config, Deal
@@ -121,7 +121,7 @@ def loads(line: str) -> Json:
     if not isinstance(record, dict):
         raise RecordError("not a JSON object")
     if record.get("format") != FORMAT:
-        raise RecordError(f"format: {record.get('format')!r} instead of {FORMAT!r}")
+        raise RecordError(other_format(record.get("format"), FORMAT))
     return record
 
 

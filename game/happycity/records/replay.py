@@ -13,7 +13,7 @@ from functools import lru_cache
 from itertools import chain
 from typing import Any, TypeVar
 
-from happycity.errors import ConfigError, DealError, HappyCityError, RecordError, ReplayError
+from happycity.errors import ConfigError, DealError, HappyCityError, RecordError, ReplayError, other_format
 from happycity.match import Ending, Incident, IncidentKind, SeatResult, one_line, seat_results
 from happycity.records.record import FORMAT, Json, outcome_json, reshuffles_json, trace
 from happycity.rules.cards import CARDS_BY_ID, Card, Mode
@@ -101,7 +101,7 @@ def check_whole(record: Json) -> None:
         RecordError: it does; the message names the key or text.
     """
     if record.get("format") != FORMAT:
-        raise RecordError(f"format: {record.get('format')!a:.60} instead of {FORMAT!r}")
+        raise RecordError(other_format(record.get("format"), FORMAT))
     for name, known in _KEYS.items():
         part = record.get(name, {}) if name else record
         keys = chain.from_iterable(part) if isinstance(part, list) else part

@@ -273,6 +273,14 @@ FORGERIES: dict[str, tuple[Callable[[Forger], object], str]] = {
         lambda f: f.games[2]["record"].update(format="happycity-record/2"),
         "rotation 3: format: 'happycity-record/2' instead of",
     ),
+    "a result is of a later version": (
+        lambda f: f.result.update(format="happycity-publication/3"),
+        "format: 'happycity-publication/3' instead of 'happycity-publication/2'; use the version of",
+    ),
+    "it was played by other rules": (
+        lambda f: f.commit(engine="rules 2, deals 1"),
+        "engine: it was played by another version of the rules; verify it with that one",
+    ),
     "a reason has two lines": (
         lambda f: f.games[2]["record"].update(reasons=["", "a\nb", "", ""]),
         "'a\\nb' is not one line",

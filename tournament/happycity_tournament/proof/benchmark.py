@@ -23,7 +23,7 @@ from happycity_tournament.config import Gauntlet, TournamentConfig
 from happycity_tournament.games import WIN, Result, half_points
 from happycity_tournament.lineup import BotEntry
 from happycity_tournament.plain_json import plain_json
-from happycity_tournament.proof.commitment import MAX_TEXT, canonical, digest_of, engine_digest
+from happycity_tournament.proof.commitment import MAX_TEXT, canonical, digest_of, rules_version
 from happycity_tournament.proof.incidents import Conditions, unanswered
 from happycity_tournament.proof.publication import GAMES_FILE, Publication, VerificationError, write_lines
 from happycity_tournament.proof.tournament_proof import check_sample, game_line, recount
@@ -149,7 +149,7 @@ def write_benchmark(
                 **cost,
                 "decisions": notes.pop("decisions"),
                 "notes": notes,
-                "versions": {"happycity": version("happycity"), "engine": engine_digest()},
+                "versions": {"happycity": version("happycity"), "engine": rules_version()},
             }
         ),
     }
@@ -218,7 +218,7 @@ def _recompute(known: Json, folder: Path, processes: int) -> Json:
         config, folder, first=protocol.digest, processes=processes, check=_check_record
     )
     result = {
-        "format": "happycity-benchmark/2",
+        "format": _BENCHMARKS.format,
         "protocol": protocol.name,
         "protocol_digest": protocol.digest,
         **_VERSIONS,
@@ -241,7 +241,7 @@ def _check_record(record: Json, config: Conditions) -> set[int]:
     return unanswered(record, config, faultless=POOL)
 
 
-_BENCHMARKS = Publication(BENCHMARK_FILE, _recompute)
+_BENCHMARKS = Publication(BENCHMARK_FILE, "happycity-benchmark/2", _recompute)
 
 
 def _figures(results: Sequence[Result]) -> Json:

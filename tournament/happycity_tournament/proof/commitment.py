@@ -11,13 +11,14 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Self
 
-import happycity.rules
-from happycity.errors import ConfigError, FieldError
+from happycity.errors import ConfigError, FieldError, other_format
+from happycity.rules.deals import DEALING, EDITION
 from happycity_runtime.files import replacing
 from happycity_tournament.config import COMMITMENT_FILE, TournamentConfig
 from happycity_tournament.lineup import Lineup
 from happycity_tournament.plain_json import json_line
 
+FORMAT = "happycity-commitment/1"
 MAX_TEXT = 256
 """Maximum number of characters of a salt or beacon."""
 MIN_SALT = 16
@@ -47,9 +48,9 @@ def sources_digest(package: Path) -> str:
     return digest_of(dict(zip(names, digests, strict=True)))
 
 
-def engine_digest() -> str:
-    """Return the digest of the rules."""
-    return sources_digest(Path(happycity.rules.__file__).parent)
+def rules_version() -> str:
+    """Return by which rules games are replayed here: every later version with the same can verify them."""
+    return f"rules {EDITION}, deals {DEALING}"
 
 
 def bots_digest() -> str:
@@ -77,8 +78,8 @@ class Commitment:
     """Public randomness that was drawn after the hash of seed and salt was published."""
     programs: Mapping[str, str] = field(default_factory=dict)
     """By name of a bot that the organiser starts: what it is, as of `programs_of`."""
-    engine: str = field(default_factory=engine_digest)
-    """The digest of engine and rules."""
+    engine: str = field(default_factory=rules_version)
+    """By which rules its games are played; see `rules_version`."""
 
     def __post_init__(self) -> None:
         """Refuse salts and beacons that are too short or too long."""
@@ -112,7 +113,7 @@ class Commitment:
     def public(self) -> dict[str, Any]:
         """Return what may be known before the end."""
         return {
-            "format": "happycity-commitment/1",
+            "format": FORMAT,
             "seed_hash": self.seed_hash,
             "config": dict(self.config),
             "programs": dict(self.programs),
@@ -135,6 +136,8 @@ class Commitment:
             if not isinstance(stored, dict):
                 raise TypeError("not an object")
             content, seed, salt = stored["commitment"], stored["seed"], stored["salt"]
+            if content["format"] != FORMAT:
+                raise ConfigError(f"commitment: {other_format(content['format'], FORMAT)}")
             if type(seed) is not int or not isinstance(salt, str):
                 raise TypeError("not a number and a text")
             own = {key: content[key] for key in ("config", "beacon", "programs", "engine")}

@@ -16,17 +16,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import orjson
 
-from happycity.errors import ConfigError, HappyCityError, ReplayError
+from happycity.errors import ConfigError, HappyCityError, ReplayError, other_format
 from happycity.match import one_line
 from happycity.records.record import Json
 from happycity.wire.moments import LATEST
 from happycity_runtime.files import replacing
 from happycity_tournament.games import LARGEST_ID, FinishedGame, place_in_words
-from happycity_tournament.proof.commitment import Commitment, canonical, engine_digest
+from happycity_tournament.proof.commitment import Commitment, canonical, rules_version
 from happycity_tournament.proof.incidents import Conditions, with_fallback
 from happycity_tournament.recorded_games import checked_positions, game_of_json, read_record
 
@@ -67,6 +67,8 @@ class Publication:
 
     file: str
     """The name of the file of results."""
+    format: str
+    """What this file has as its `format`: a version of its own for each kind."""
     recompute: Callable[[Json, Path, int], Json]
     """Returns what has to be in that file, by what can't be computed and the games in the same folder.
 
@@ -104,7 +106,7 @@ class Publication:
             commitment = Commitment.of(content)
         except ConfigError as error:
             raise VerificationError(f"{self.file}: {error}") from None
-        if commitment.engine != engine_digest():
+        if commitment.engine != rules_version():
             raise VerificationError(
                 f"{self.file}: engine: it was played by another version of the rules; verify it with that one"
             )
@@ -132,11 +134,14 @@ class Publication:
             raise VerificationError(f"{path.name}: it has more than {MAX_RESULT} bytes")
         try:
             content = json.loads(data)
-            if isinstance(content, dict) and canonical(content) + b"\n" == data:
-                return content
+            is_canonical = isinstance(content, dict) and canonical(content) + b"\n" == data
         except (ValueError, RecursionError):
-            pass
-        raise VerificationError(f"{path.name}: it was changed: it is not JSON as it is published")
+            is_canonical = False
+        if not is_canonical:
+            raise VerificationError(f"{path.name}: it was changed: it is not JSON as it is published")
+        if content.get("format") != self.format:
+            raise VerificationError(f"{path.name}: {other_format(content.get('format'), self.format)}")
+        return cast(Json, content)
 
     def check_results(self, content: Json, folder: Path, *, processes: int) -> None:
         """Raise a VerificationError that names what is not as the games of a folder give it."""

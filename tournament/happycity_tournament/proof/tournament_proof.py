@@ -191,7 +191,7 @@ def _recompute(known: Json, folder: Path, processes: int) -> Json:
     ratings = final_ratings(status)
     return {
         **commitment.json(),
-        "format": "happycity-publication/2",
+        "format": TOURNAMENTS.format,
         **games_and_chain(folder, len(results), chain, acts),
         "acts": acts,
         "ratings": [] if ratings is None else [plain_json(line) for line in ratings.lines],
@@ -199,7 +199,7 @@ def _recompute(known: Json, folder: Path, processes: int) -> Json:
     }
 
 
-TOURNAMENTS = Publication(RESULT_FILE, _recompute)
+TOURNAMENTS = Publication(RESULT_FILE, "happycity-publication/2", _recompute)
 
 
 def check_sample(
