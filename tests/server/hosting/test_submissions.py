@@ -22,8 +22,8 @@ BOT = HostedBot(name="alice", command="python bot.py", language="Python")
 def submit(store: Submissions, files: Sequence[tuple[str, bytes]], bot: HostedBot = BOT) -> Submission:
     with closing(store.upload(bot)) as upload:
         for path, content in files:
-            upload.take(pb.SubmitRequest(file=pb.HostedFile(path=path, executable=path.startswith("bin/"))))
-            upload.take(pb.SubmitRequest(content=content))
+            upload.take(pb.SubmissionPart(file=pb.HostedFile(path=path, executable=path.startswith("bin/"))))
+            upload.take(pb.SubmissionPart(content=content))
         return store.keep(upload, "Team 7", NOW)
 
 
@@ -97,9 +97,9 @@ def test_files_that_are_refused(tmp_path: Path, files: list[tuple[str, bytes]]) 
 
 @pytest.mark.parametrize(
     "part",
-    [pb.SubmitRequest(content=b"x"), pb.SubmitRequest(bot=pb.HostedBot(name="alice")), pb.SubmitRequest()],
+    [pb.SubmissionPart(content=b"x"), pb.SubmissionPart(bot=pb.HostedBot(name="alice")), pb.SubmissionPart()],
 )
-def test_part_out_of_order(tmp_path: Path, part: pb.SubmitRequest) -> None:
+def test_part_out_of_order(tmp_path: Path, part: pb.SubmissionPart) -> None:
     """Content that belongs to no file, and a second head, are refused."""
     with closing(Submissions(tmp_path).upload(BOT)) as upload, pytest.raises(ConfigError):
         upload.take(part)
@@ -135,9 +135,9 @@ def test_copy_is_what_its_digest_says(tmp_path: Path) -> None:
         ("ben", parts),
         ("alice", []),
         ("alice", parts[:-1]),
-        ("alice", [*parts, pb.SubmitRequest(content=b"z")]),
-        ("alice", [pb.SubmitRequest(bot=pb.HostedBot(name="alice", command="sh")), *parts[1:]]),
-        ("alice", [*parts[:1], pb.SubmitRequest(file=pb.HostedFile(path="../x")), *parts[1:]]),
+        ("alice", [*parts, pb.SubmissionPart(content=b"z")]),
+        ("alice", [pb.SubmissionPart(bot=pb.HostedBot(name="alice", command="sh")), *parts[1:]]),
+        ("alice", [*parts[:1], pb.SubmissionPart(file=pb.HostedFile(path="../x")), *parts[1:]]),
     ):
         with pytest.raises(ConfigError):
             copies.copy(name, original.digest, iter(changed))

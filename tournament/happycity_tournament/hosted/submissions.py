@@ -146,7 +146,7 @@ class Upload:
         self._turn = threading.Lock()  # a thread may still take a part of an upload that is given up
         self._closed = False
 
-    def take(self, part: pb.SubmitRequest) -> None:
+    def take(self, part: pb.SubmissionPart) -> None:
         """Take the next part of the program; ConfigError if it can't be taken."""
         with self._turn:
             match part.WhichOneof("part"):
@@ -214,15 +214,15 @@ def files_below(folder: Path) -> list[Path]:
     return sorted(path for path in folder.rglob("*") if path.is_file())
 
 
-def parts_of(bot: HostedBot, folder: Path, files: Iterable[Path]) -> Iterator[pb.SubmitRequest]:
+def parts_of(bot: HostedBot, folder: Path, files: Iterable[Path]) -> Iterator[pb.SubmissionPart]:
     """Yield a program with files of a folder part by part, as `Upload` takes it."""
-    yield pb.SubmitRequest(bot=bot)
+    yield pb.SubmissionPart(bot=bot)
     for path in files:
         name = path.relative_to(folder).as_posix()
-        yield pb.SubmitRequest(file=pb.HostedFile(path=name, executable=_is_executable(path)))
+        yield pb.SubmissionPart(file=pb.HostedFile(path=name, executable=_is_executable(path)))
         with path.open("rb") as file:
             while content := file.read(CHUNK_BYTES):
-                yield pb.SubmitRequest(content=content)
+                yield pb.SubmissionPart(content=content)
 
 
 class Submissions:
@@ -277,12 +277,12 @@ class Submissions:
             raise ConfigError(f"{MAX_VERSIONS} versions of {bot.name} are kept, and no more are taken")
         return Upload(self.folder, bot)
 
-    def parts(self, submission: Submission) -> Iterator[pb.SubmitRequest]:
+    def parts(self, submission: Submission) -> Iterator[pb.SubmissionPart]:
         """Yield a program part by part, as `copy` takes it; OSError if its files can't be read."""
         files = self.place(submission) / "files"
         return parts_of(submission.bot, files, files_below(files))
 
-    def copy(self, bot: str, digest: str, parts: Iterator[pb.SubmitRequest]) -> Submission:
+    def copy(self, bot: str, digest: str, parts: Iterator[pb.SubmissionPart]) -> Submission:
         """Keep a copy of a program that was submitted elsewhere.
 
         Raises:
@@ -290,7 +290,7 @@ class Submissions:
             OSError: it can't be written.
         """
         try:
-            head = next(parts, pb.SubmitRequest()).bot
+            head = next(parts, pb.SubmissionPart()).bot
             if head.name != bot:
                 raise ConfigError(f"it is a program of {one_line(head.name)[:80]!r}")
             with closing(self.upload(head)) as upload:

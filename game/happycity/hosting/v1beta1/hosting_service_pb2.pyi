@@ -53,8 +53,8 @@ SUBMISSION_STATE_RETIRED: SubmissionState.ValueType  # 4
 Global___SubmissionState: _TypeAlias = SubmissionState  # noqa: Y015
 
 @_typing.final
-class SubmitRequest(_message.Message):
-    """A part of a submission."""
+class SubmissionPart(_message.Message):
+    """A part of a submission, as Submit takes it and ReadSubmission returns it."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -86,7 +86,7 @@ class SubmitRequest(_message.Message):
     _WhichOneofArgType_part: _TypeAlias = _typing.Literal["part", b"part"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_part) -> _WhichOneofReturnType_part | None: ...
 
-Global___SubmitRequest: _TypeAlias = SubmitRequest  # noqa: Y015
+Global___SubmissionPart: _TypeAlias = SubmissionPart  # noqa: Y015
 
 @_typing.final
 class HostedBot(_message.Message):
