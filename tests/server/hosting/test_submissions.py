@@ -12,6 +12,7 @@ import pytest
 
 from happycity import ConfigError
 from happycity.hosting.v1beta1 import hosting_service_pb2 as pb
+from happycity.wire.match import duration_message
 from happycity_tournament.hosted import submissions as limits
 from happycity_tournament.hosted.submissions import HostedBot, Submission, Submissions, SubmissionState, Usage
 
@@ -194,7 +195,7 @@ def test_changes_of_one_submission_do_not_undo_each_other(tmp_path: Path) -> Non
     """Who changes it may have read it before another change: each changes only what it names."""
     store = Submissions(tmp_path)
     read = submit(store, [("a", b"1")])
-    used = pb.Submission(bot=pb.HostedBot(name="alice"), digest=read.digest, cpu_seconds=2.0)
+    used = pb.Submission(bot=pb.HostedBot(name="alice"), digest=read.digest, cpu_time=duration_message(2.0))
     store.add_usage([used, used])
     store.save(store.change(read, state=SubmissionState.PLAYING))
     store.save(store.change(read, owner="Team 8"))
@@ -209,7 +210,7 @@ def test_folder_of_an_earlier_server_is_read(tmp_path: Path) -> None:
     (folder / "submission.json").write_text(
         '{"bot": {"name": "alice", "command": "python bot.py"}, "digest": "' + "ab" * 32 + '",'
         ' "owner": "Team 7", "state": "SUBMISSION_STATE_PLAYING", "files": 1, "bytes": "300",'
-        ' "createTime": "2026-01-02T00:00:00.123456Z", "result": ["fine"], "cpuSeconds": 1.5,'
+        ' "createTime": "2026-01-02T00:00:00.123456Z", "result": ["fine"], "cpuTime": "1.500s",'
         ' "peakMemoryBytes": "70"}'
     )
     (stored,) = Submissions(tmp_path)

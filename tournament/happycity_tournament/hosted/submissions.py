@@ -13,7 +13,7 @@ import threading
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import closing
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import Enum
 from itertools import chain
@@ -29,6 +29,7 @@ from happycity.hosting.v1beta1 import hosting_service_pb2 as pb
 from happycity.match import one_line
 from happycity.wire.enums import enum_field
 from happycity.wire.fields import present_fields, to_message
+from happycity.wire.match import duration_message, seconds_of
 from happycity_runtime.files import replacing
 
 MAX_BYTES = 64 * 1024 * 1024
@@ -99,8 +100,16 @@ class Submission:
 
     def message(self, usage: Usage | None = None, log_end: str = "") -> pb.Submission:
         """Write the submission, with all that it has used if that is known, and the end of its log."""
-        known = {"create_time": self.created_at, "log_end": log_end, **asdict(usage or self.usage)}
-        return to_message(pb.Submission, self, "state", *_FIELDS, **known)
+        used = usage or self.usage
+        return to_message(
+            pb.Submission,
+            self,
+            *("state", *_FIELDS),
+            create_time=self.created_at,
+            log_end=log_end,
+            cpu_time=duration_message(used.cpu_seconds),
+            peak_memory_bytes=used.peak_memory_bytes,
+        )
 
     @classmethod
     def of(cls, message: pb.Submission) -> Submission:
@@ -115,7 +124,7 @@ class Submission:
 
 def usage_in(message: pb.Submission) -> Usage:
     """Read what a submission has used."""
-    return Usage(cpu_seconds=message.cpu_seconds, peak_memory_bytes=message.peak_memory_bytes)
+    return Usage(cpu_seconds=seconds_of(message.cpu_time), peak_memory_bytes=message.peak_memory_bytes)
 
 
 def checked_path(text: str) -> Path:
