@@ -89,7 +89,7 @@ def cpu_seconds_of(competition: Competition, bot: str) -> float:
     """Return what the leaderboard shows of a bot that the server runs."""
     lines = competition.ladder("go", "show", "--season", 1)["leaderboard"]["lines"]
     (line,) = (one for one in lines if one["version"]["bot"] == bot)
-    seconds: float = line["cost"]["cpu_seconds"]
+    seconds: float = line["cost"]["cpu_time"]
     return seconds
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from google.protobuf.descriptor_pb2 import FileDescriptorSet
 from tests.commands.programs import tournament
 from tests.waiting import LIMIT, PATIENT
 from tools.__main__ import programs
@@ -236,6 +237,17 @@ def test_every_reason_is_explained_with_its_status() -> None:
     ]
     assert listed == [reason.text for reason in Reason]
     assert len(set(listed)) == len(listed)
+
+
+def test_every_package_of_the_contract_has_a_promise() -> None:
+    """The protocol says what may change of it, and the contract with which later ones are compared has it."""
+    files = (ROOT / "proto").rglob("*.proto")
+    packages = {re.findall(r"^package (.+);$", path.read_text(), re.MULTILINE)[0] for path in files}
+    promises = sections(text_of("docs/protocol.md"))["Compatibility"]
+    rows = [line.split("|")[1] for line in promises.splitlines() if line.startswith("| `happycity.")]
+    assert sorted(name for row in rows for name in re.findall(r"`(.+?)`", row)) == sorted(packages)
+    baseline = FileDescriptorSet.FromString((ROOT / "proto/baseline.binpb").read_bytes())
+    assert {file.package for file in baseline.file} >= packages
 
 
 def test_every_file_of_reasons_is_known() -> None:

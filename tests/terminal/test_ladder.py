@@ -14,6 +14,7 @@ from tests.server.conftest import FirstMove
 
 from happycity.ladder.v1beta1 import ladder_service_pb2 as pb
 from happycity.v1 import bot_pb2, rating_pb2
+from happycity.wire.match import duration_message
 from happycity_terminal.ladder.tables import comparison_lines, leaderboard_table
 
 FILE = """
@@ -74,7 +75,7 @@ def test_a_leaderboard_with_all_columns_fits_80() -> None:
             forfeits=12,
             version=pb.BotVersion(bot="typescript2", info=bot_pb2.BotInfo(version="3fa9c1d2e4b5")),
             rating=rating_pb2.Rating(elo=1279.0, low=1250.0, high=1310.0, deals=3_096),
-            cost=pb.BotCost(cpu_seconds=1_234.5, peak_memory_bytes=80_000_000),
+            cost=pb.BotCost(cpu_time=duration_message(1_234.5), peak_memory_bytes=80_000_000),
         )
     ]
     console = Console(width=80, file=StringIO())

@@ -44,7 +44,7 @@ async def submit(feeds: Feeds, request: Request) -> Response:
     return JSONResponse({"digest": submission.digest})
 
 
-async def _parts(bot: str, request: Request) -> AsyncIterator[pb.SubmitRequest]:
+async def _parts(bot: str, request: Request) -> AsyncIterator[pb.SubmissionPart]:
     """Yield the parts of a submission: the body is a line of JSON about it, and the contents of its files.
 
     Browsers don't tell which files may be executed, so all may.
@@ -62,12 +62,12 @@ async def _parts(bot: str, request: Request) -> AsyncIterator[pb.SubmitRequest]:
             ]
         except (KeyError, TypeError, ValueError):
             raise invalid("bot", "the browser doesn't say what it submits; load the page again") from None
-        yield pb.SubmitRequest(bot=head)
+        yield pb.SubmissionPart(bot=head)
         for file, size in files:
-            yield pb.SubmitRequest(file=file)
+            yield pb.SubmissionPart(file=file)
             while size > 0:
                 content = content or await anext(stream)
-                yield pb.SubmitRequest(content=content[:size])
+                yield pb.SubmissionPart(content=content[:size])
                 content, size = content[size:], size - len(content)  # noqa: PLW2901 - what is left of it
     except (ClientDisconnect, StopAsyncIteration):
         raise ApiError(Reason.STALLED, "the upload was interrupted") from None

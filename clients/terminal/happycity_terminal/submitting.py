@@ -17,6 +17,7 @@ from happycity.hosting.v1beta1 import hosting_service_pb2 as pb
 from happycity.match import check_bot_name
 from happycity.text.words import plural
 from happycity.wire.enums import enum_word
+from happycity.wire.match import seconds_of
 from happycity_runtime.commands import remark
 from happycity_runtime.settings import CommandSettings, load
 from happycity_tournament.cli.json import write_json
@@ -146,4 +147,4 @@ def _line(submission: pb.Submission) -> str:
     if not submission.peak_memory_bytes:
         return line
     memory = f"{submission.peak_memory_bytes / 1e6:,.0f} MB"
-    return f"{line}; {submission.cpu_seconds:,.1f} CPU seconds, {memory}"
+    return f"{line}; {seconds_of(submission.cpu_time):,.1f} CPU seconds, {memory}"

@@ -27,7 +27,7 @@ from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__
 from happycity.v1 import bot_pb2 as happycity_dot_v1_dot_bot__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1ehappycity/v1/bot_service.proto\x12\x0chappycity.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x16happycity/v1/bot.proto\"\xa1\x03\n\x0c\x43onnectedBot\x12\x0c\n\x04name\x18\x01 \x01(\t\x12#\n\x04info\x18\x02 \x01(\x0b\x32\x15.happycity.v1.BotInfo\x12\x15\n\x08software\x18\x03 \x01(\tH\x00\x88\x01\x01\x12\r\n\x05house\x18\x04 \x01(\x08\x12\x11\n\tconnected\x18\x05 \x01(\x08\x12)\n\x05since\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\r\n\x05games\x18\x07 \x01(\r\x12\x16\n\tmax_games\x18\x08 \x01(\rH\x01\x88\x01\x01\x12\x0f\n\x07\x61nswers\x18\t \x01(\x03\x12\x0f\n\x07strikes\x18\n \x01(\x03\x12\x19\n\x11\x64\x65\x63isions_waiting\x18\x0b \x01(\r\x12.\n\x0bwaiting_for\x18\x0c \x01(\x0b\x32\x19.google.protobuf.Duration\x12-\n\nround_trip\x18\r \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x12\n\x05owner\x18\x0e \x01(\tH\x02\x88\x01\x01\x42\x0b\n\t_softwareB\x0c\n\n_max_gamesB\x08\n\x06_owner\"V\n\x0fListBotsRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\x12\x12\n\x05house\x18\x03 \x01(\x08H\x00\x88\x01\x01\x42\x08\n\x06_house\"U\n\x10ListBotsResponse\x12(\n\x04\x62ots\x18\x01 \x03(\x0b\x32\x1a.happycity.v1.ConnectedBot\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t2W\n\nBotService\x12I\n\x08ListBots\x12\x1d.happycity.v1.ListBotsRequest\x1a\x1e.happycity.v1.ListBotsResponseBQ\n\x10\x64\x65v.happycity.v1P\x01Z;github.com/happycity-arena/happycity/clients/go/happycityv1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1ehappycity/v1/bot_service.proto\x12\x0chappycity.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x16happycity/v1/bot.proto\"\xa4\x03\n\x0c\x43onnectedBot\x12\x0c\n\x04name\x18\x01 \x01(\t\x12#\n\x04info\x18\x02 \x01(\x0b\x32\x15.happycity.v1.BotInfo\x12\x15\n\x08software\x18\x03 \x01(\tH\x00\x88\x01\x01\x12\r\n\x05house\x18\x04 \x01(\x08\x12\x11\n\tconnected\x18\x05 \x01(\x08\x12)\n\x05since\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\r\n\x05games\x18\x07 \x01(\r\x12\x16\n\tmax_games\x18\x08 \x01(\rH\x01\x88\x01\x01\x12\x0f\n\x07\x61nswers\x18\t \x01(\x03\x12\x0f\n\x07strikes\x18\n \x01(\x03\x12\x19\n\x11\x64\x65\x63isions_waiting\x18\x0b \x01(\r\x12\x31\n\rwaiting_since\x18\x0c \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12-\n\nround_trip\x18\r \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x12\n\x05owner\x18\x0e \x01(\tH\x02\x88\x01\x01\x42\x0b\n\t_softwareB\x0c\n\n_max_gamesB\x08\n\x06_owner\"V\n\x0fListBotsRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\x12\x12\n\x05house\x18\x03 \x01(\x08H\x00\x88\x01\x01\x42\x08\n\x06_house\"U\n\x10ListBotsResponse\x12(\n\x04\x62ots\x18\x01 \x03(\x0b\x32\x1a.happycity.v1.ConnectedBot\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t2W\n\nBotService\x12I\n\x08ListBots\x12\x1d.happycity.v1.ListBotsRequest\x1a\x1e.happycity.v1.ListBotsResponseBQ\n\x10\x64\x65v.happycity.v1P\x01Z;github.com/happycity-arena/happycity/clients/go/happycityv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -36,11 +36,11 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._loaded_options = None
   _globals['DESCRIPTOR']._serialized_options = b'\n\020dev.happycity.v1P\001Z;github.com/happycity-arena/happycity/clients/go/happycityv1'
   _globals['_CONNECTEDBOT']._serialized_start=138
-  _globals['_CONNECTEDBOT']._serialized_end=555
-  _globals['_LISTBOTSREQUEST']._serialized_start=557
-  _globals['_LISTBOTSREQUEST']._serialized_end=643
-  _globals['_LISTBOTSRESPONSE']._serialized_start=645
-  _globals['_LISTBOTSRESPONSE']._serialized_end=730
-  _globals['_BOTSERVICE']._serialized_start=732
-  _globals['_BOTSERVICE']._serialized_end=819
+  _globals['_CONNECTEDBOT']._serialized_end=558
+  _globals['_LISTBOTSREQUEST']._serialized_start=560
+  _globals['_LISTBOTSREQUEST']._serialized_end=646
+  _globals['_LISTBOTSRESPONSE']._serialized_start=648
+  _globals['_LISTBOTSRESPONSE']._serialized_end=733
+  _globals['_BOTSERVICE']._serialized_start=735
+  _globals['_BOTSERVICE']._serialized_end=822
 # @@protoc_insertion_point(module_scope)

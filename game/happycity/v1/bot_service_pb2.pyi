@@ -38,7 +38,7 @@ class ConnectedBot(_message.Message):
     ANSWERS_FIELD_NUMBER: _builtins.int
     STRIKES_FIELD_NUMBER: _builtins.int
     DECISIONS_WAITING_FIELD_NUMBER: _builtins.int
-    WAITING_FOR_FIELD_NUMBER: _builtins.int
+    WAITING_SINCE_FIELD_NUMBER: _builtins.int
     ROUND_TRIP_FIELD_NUMBER: _builtins.int
     OWNER_FIELD_NUMBER: _builtins.int
     name: _builtins.str
@@ -70,8 +70,8 @@ class ConnectedBot(_message.Message):
         """Since when it is, or isn't, connected."""
 
     @_builtins.property
-    def waiting_for(self) -> _duration_pb2.Duration:
-        """How long the oldest of them has waited; absent if none waits."""
+    def waiting_since(self) -> _timestamp_pb2.Timestamp:
+        """Since when the oldest of them waits; absent if none waits."""
 
     @_builtins.property
     def round_trip(self) -> _duration_pb2.Duration:
@@ -91,13 +91,13 @@ class ConnectedBot(_message.Message):
         answers: _builtins.int = ...,
         strikes: _builtins.int = ...,
         decisions_waiting: _builtins.int = ...,
-        waiting_for: _duration_pb2.Duration | None = ...,
+        waiting_since: _timestamp_pb2.Timestamp | None = ...,
         round_trip: _duration_pb2.Duration | None = ...,
         owner: _builtins.str | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_max_games", b"_max_games", "_owner", b"_owner", "_software", b"_software", "info", b"info", "max_games", b"max_games", "owner", b"owner", "round_trip", b"round_trip", "since", b"since", "software", b"software", "waiting_for", b"waiting_for"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_max_games", b"_max_games", "_owner", b"_owner", "_software", b"_software", "info", b"info", "max_games", b"max_games", "owner", b"owner", "round_trip", b"round_trip", "since", b"since", "software", b"software", "waiting_since", b"waiting_since"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_max_games", b"_max_games", "_owner", b"_owner", "_software", b"_software", "answers", b"answers", "connected", b"connected", "decisions_waiting", b"decisions_waiting", "games", b"games", "house", b"house", "info", b"info", "max_games", b"max_games", "name", b"name", "owner", b"owner", "round_trip", b"round_trip", "since", b"since", "software", b"software", "strikes", b"strikes", "waiting_for", b"waiting_for"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_max_games", b"_max_games", "_owner", b"_owner", "_software", b"_software", "answers", b"answers", "connected", b"connected", "decisions_waiting", b"decisions_waiting", "games", b"games", "house", b"house", "info", b"info", "max_games", b"max_games", "name", b"name", "owner", b"owner", "round_trip", b"round_trip", "since", b"since", "software", b"software", "strikes", b"strikes", "waiting_since", b"waiting_since"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__max_games: _TypeAlias = _typing.Literal["max_games"]  # noqa: Y015
     _WhichOneofArgType__max_games: _TypeAlias = _typing.Literal["_max_games", b"_max_games"]  # noqa: Y015

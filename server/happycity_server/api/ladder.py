@@ -325,7 +325,9 @@ class LadderService:
         ladder, submissions = self._ladder().ladder, self.submissions
         version, cost = line.version.profile.info.version, None
         if submissions is not None and version and (hosted := submissions.find(line.version.bot, version)):
-            cost = to_message(pb.BotCost, submissions.usage(hosted), "cpu_seconds", "peak_memory_bytes")
+            used = submissions.usage(hosted)
+            cpu_time = duration_message(used.cpu_seconds)
+            cost = pb.BotCost(cpu_time=cpu_time, peak_memory_bytes=used.peak_memory_bytes)
         return to_message(
             pb.LeaderboardLine,
             line.score,

@@ -192,7 +192,7 @@ def bot_message(caller: Principal, session: Session, lobby: Lobby, owner: str | 
     """Write a bot of a lobby as it is now, as far as the caller may see it."""
     # Whose a bot is, and how far from the server, concerns its author and the other participants.
     is_insider = sees_people(caller.viewer)
-    waiting, trip = session.waiting_since, session.round_trip_us if is_insider else None
+    trip = session.round_trip_us if is_insider else None
     return to_message(
         bots.ConnectedBot,
         session,
@@ -202,7 +202,7 @@ def bot_message(caller: Principal, session: Session, lobby: Lobby, owner: str | 
         house=session.name in lobby.house,
         connected=session.outbox is not None,
         since=timestamp(session.since),
-        decisions_waiting=len(waiting),
-        waiting_for=duration_message(lobby.clock() - min(waiting)) if waiting else None,
+        decisions_waiting=len(session.waiting_since),
+        waiting_since=session.oldest_wait(lobby.clock(), lobby.unix_clock),
         round_trip=None if trip is None else duration_message(trip / 1e6),
     )

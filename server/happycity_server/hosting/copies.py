@@ -24,7 +24,7 @@ from happycity_tournament.hosted.submissions import Submissions
 
 REPORT_SECONDS = 5.0
 """How often the server gets what the bots have used, and is asked again for programs that didn't come."""
-ReadSubmission = Callable[[pb.ReadSubmissionRequest], AsyncIterable[pb.SubmitRequest]]
+ReadSubmission = Callable[[pb.ReadSubmissionRequest], AsyncIterable[pb.SubmissionPart]]
 
 _log = structlog.get_logger()
 

@@ -27,7 +27,7 @@ PER_DAY = 24
 """Submissions of an owner in a day."""
 MAX_COMMAND = 1000
 """Characters of a command, or of an image's name."""
-_Parts = AsyncIterator[pb.SubmitRequest]
+_Parts = AsyncIterator[pb.SubmissionPart]
 
 
 class HostingService:
@@ -85,7 +85,7 @@ class HostingService:
 
     async def ReadSubmission(
         self, caller: Principal, request: pb.ReadSubmissionRequest
-    ) -> AsyncIterator[pb.SubmitRequest]:
+    ) -> AsyncIterator[pb.SubmissionPart]:
         """Yield a submission part by part."""
         submissions = self.hosting.submissions
         found = submissions.find(request.bot, request.digest)

@@ -14,7 +14,7 @@ from happycity import HappyCityError
 from happycity.errors import FieldError
 from happycity.match import one_line
 from happycity.records.record import loads
-from happycity.wire.match import result_of
+from happycity.wire.match import result_of, seconds_of
 from happycity.wire.moments import unix_of
 from happycity.worker.v1 import worker_service_pb2 as pb
 from happycity_server.play.counters import Counters
@@ -26,6 +26,10 @@ from happycity_tournament.storage.packing import unpack
 
 CLOCK_SECONDS = 3600.0
 """How far the clock of a worker may be from that of its server."""
+
+
+MOST_CPU_SECONDS = 1e9
+"""CPU time that a program can have used since the last report."""
 
 
 def check_report(request: pb.WorkRequest, matches: Mapping[int, OpenMatch], now: float) -> None:
@@ -40,7 +44,8 @@ def check_report(request: pb.WorkRequest, matches: Mapping[int, OpenMatch], now:
         if not earliest <= seconds <= now + CLOCK_SECONDS:  # so nan is refused too
             raise FieldError(field, f"{seconds:.15g} is not from {earliest:.15g} to now, {now:.15g}")
     for used in request.used:
-        if not (0 <= used.cpu_seconds < math.inf and 0 <= used.peak_memory_bytes <= LARGEST_ID):
+        cpu_seconds, memory = seconds_of(used.cpu_time), used.peak_memory_bytes
+        if not (0 <= cpu_seconds <= MOST_CPU_SECONDS and 0 <= memory <= LARGEST_ID):
             raise FieldError("used", "no program can have used that")
     for finished in request.finished:
         if (match := matches.get(finished.match_id)) is not None and not match.over.done():

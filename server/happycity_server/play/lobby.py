@@ -52,7 +52,7 @@ class Lobby:
     ) -> None:
         self.clock = clock
         """Ticks with every sweep."""
-        self._unix_clock = unix_clock
+        self.unix_clock = unix_clock
         self.limits = limits if limits is not None else SessionLimits()
         self.house = frozenset(house)
         """The names of the server's own bots, which no other bot can take."""
@@ -93,7 +93,7 @@ class Lobby:
             self.limits, self.clock, self.counters, on_ends_sent=partial(self._begin_matches_of, name)
         )
         resumed = session.attach(outbox, hello, self.clock())
-        session.since = self._unix_clock()
+        session.since = self.unix_clock()
         _log.info(
             "bot_connected",
             bot=name,
@@ -114,7 +114,7 @@ class Lobby:
         if session.outbox is not outbox:
             return  # another one has replaced it
         session.detach(self.clock())
-        session.since = self._unix_clock()
+        session.since = self.unix_clock()
         if not session.gone and not self._closing:
             self.counters.streams_lost += 1
         _log.info("bot_disconnected", bot=session.name, games=session.games, goodbye=session.gone)
@@ -211,7 +211,7 @@ class Lobby:
             self.next_match_id() if match_id is None else match_id,
             spec,
             self.counters,
-            unix_clock=self._unix_clock,
+            unix_clock=self.unix_clock,
             events=self.events,
         )
         self.matches[match.match_id] = match

@@ -165,18 +165,27 @@ class Session:
         asked = (seat.match.asked_at(seat.index) for seat in self._all_seats())
         return [moment for moment in asked if moment is not None]
 
+    def oldest_wait(self, now: float, unix_clock: Callable[[], float]) -> Timestamp | None:
+        """Return since when the oldest decision waits for the bot; None if none waits.
+
+        `now` is a moment of its lobby's clock. The time stays equal while nothing changes.
+        """
+        oldest = min(self.waiting_since, default=None)
+        if oldest is None:
+            return None
+        if oldest != self._shown_waiting[0]:
+            self._shown_waiting = oldest, timestamp(unix_clock() - (now - oldest))
+        return self._shown_waiting[1]
+
     def activity(self, now: float, unix_clock: Callable[[], float]) -> BotActivity:
         """Write what the bot does at a moment of its lobby's clock; it stays equal while nothing changes."""
         waiting = [since for since in self.waiting_since if now - since >= WAITING_SECONDS]
-        oldest = min(waiting, default=None)
-        if oldest is not None and oldest != self._shown_waiting[0]:
-            self._shown_waiting = oldest, timestamp(unix_clock() - (now - oldest))
         return BotActivity(
             bot=self.name,
             connected=self.outbox is not None,
             has_answered=self.answers > 0,
             strikes=self.strikes,
-            waiting_since=None if oldest is None else self._shown_waiting[1],
+            waiting_since=self.oldest_wait(now, unix_clock) if waiting else None,
             games_waiting=len(waiting),
         )
 

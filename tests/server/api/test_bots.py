@@ -36,7 +36,7 @@ async def test_list_shows_what_bots_say_and_do() -> None:
     assert (bot.name, bot.software, bot.house) == ("anna", "zig-sdk/1", False)
     assert (bot.connected, bot.games, bot.max_games, bot.decisions_waiting) == (True, 2, 3, 2)
     assert (bot.answers, bot.strikes) == (1, 1)
-    assert bot.waiting_for.ToNanoseconds() == pytest.approx(3e9)
+    assert bot.waiting_since.ToNanoseconds() == pytest.approx((arena.now - 3) * 1e9)
 
 
 async def test_bot_that_lost_its_connection_is_listed_as_away() -> None:

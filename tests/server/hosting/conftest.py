@@ -102,8 +102,8 @@ def host(folder: Path, bot: str) -> Path:
     issued_token(folder / "tokens.json", Role.BOT, bot)  # without one, its bot would be withdrawn
     store = Submissions(folder / "bots")
     with closing(store.upload(HostedBot(name=bot, command="python bot.py"))) as upload:
-        upload.take(pb.SubmitRequest(file=pb.HostedFile(path="bot.py")))
-        upload.take(pb.SubmitRequest(content=FIRST.read_bytes()))
+        upload.take(pb.SubmissionPart(file=pb.HostedFile(path="bot.py")))
+        upload.take(pb.SubmissionPart(content=FIRST.read_bytes()))
         kept = store.keep(upload, "Team 7", datetime.now(UTC))
     store.save(store.change(kept, state=SubmissionState.PLAYING))
     return store.place(kept) / "files" / "bot.py"

@@ -102,13 +102,13 @@ class Stream:
         self._bot = pb.HostedBot(name=bot, command="python bot.py")
         self._sends = sends
 
-    async def messages(self) -> AsyncIterator[pb.SubmitRequest]:
+    async def messages(self) -> AsyncIterator[pb.SubmissionPart]:
         if self._sends:
-            yield pb.SubmitRequest(bot=self._bot)
-            yield pb.SubmitRequest(file=pb.HostedFile(path="bot.py"))
+            yield pb.SubmissionPart(bot=self._bot)
+            yield pb.SubmissionPart(file=pb.HostedFile(path="bot.py"))
         self.begun.set()
         await self.goes_on.wait()
-        yield pb.SubmitRequest(content=self._bot.name.encode())
+        yield pb.SubmissionPart(content=self._bot.name.encode())
 
 
 class Authors:

@@ -66,8 +66,8 @@ async def tried(folder: Path, tries: Callable[[], str], sandbox_check: Callable[
         patch.setattr(hosting, "run_trial", run_trial)
         await hosted.start(Programs())
         with closing(hosted.submissions.upload(HostedBot(name="alice", command="python x"))) as upload:
-            upload.take(pb.SubmitRequest(file=pb.HostedFile(path="x")))
-            upload.take(pb.SubmitRequest(content=b"x"))
+            upload.take(pb.SubmissionPart(file=pb.HostedFile(path="x")))
+            upload.take(pb.SubmissionPart(content=b"x"))
             await hosted.keep(upload, "Team 7", datetime.now(UTC))
         async with asyncio.timeout(LIMIT):
             await over.wait()

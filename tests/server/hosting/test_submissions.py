@@ -12,6 +12,7 @@ import pytest
 
 from happycity import ConfigError
 from happycity.hosting.v1beta1 import hosting_service_pb2 as pb
+from happycity.wire.match import duration_message
 from happycity_tournament.hosted import submissions as limits
 from happycity_tournament.hosted.submissions import HostedBot, Submission, Submissions, SubmissionState, Usage
 
@@ -22,8 +23,8 @@ BOT = HostedBot(name="alice", command="python bot.py", language="Python")
 def submit(store: Submissions, files: Sequence[tuple[str, bytes]], bot: HostedBot = BOT) -> Submission:
     with closing(store.upload(bot)) as upload:
         for path, content in files:
-            upload.take(pb.SubmitRequest(file=pb.HostedFile(path=path, executable=path.startswith("bin/"))))
-            upload.take(pb.SubmitRequest(content=content))
+            upload.take(pb.SubmissionPart(file=pb.HostedFile(path=path, executable=path.startswith("bin/"))))
+            upload.take(pb.SubmissionPart(content=content))
         return store.keep(upload, "Team 7", NOW)
 
 
@@ -97,9 +98,9 @@ def test_files_that_are_refused(tmp_path: Path, files: list[tuple[str, bytes]]) 
 
 @pytest.mark.parametrize(
     "part",
-    [pb.SubmitRequest(content=b"x"), pb.SubmitRequest(bot=pb.HostedBot(name="alice")), pb.SubmitRequest()],
+    [pb.SubmissionPart(content=b"x"), pb.SubmissionPart(bot=pb.HostedBot(name="alice")), pb.SubmissionPart()],
 )
-def test_part_out_of_order(tmp_path: Path, part: pb.SubmitRequest) -> None:
+def test_part_out_of_order(tmp_path: Path, part: pb.SubmissionPart) -> None:
     """Content that belongs to no file, and a second head, are refused."""
     with closing(Submissions(tmp_path).upload(BOT)) as upload, pytest.raises(ConfigError):
         upload.take(part)
@@ -135,9 +136,9 @@ def test_copy_is_what_its_digest_says(tmp_path: Path) -> None:
         ("ben", parts),
         ("alice", []),
         ("alice", parts[:-1]),
-        ("alice", [*parts, pb.SubmitRequest(content=b"z")]),
-        ("alice", [pb.SubmitRequest(bot=pb.HostedBot(name="alice", command="sh")), *parts[1:]]),
-        ("alice", [*parts[:1], pb.SubmitRequest(file=pb.HostedFile(path="../x")), *parts[1:]]),
+        ("alice", [*parts, pb.SubmissionPart(content=b"z")]),
+        ("alice", [pb.SubmissionPart(bot=pb.HostedBot(name="alice", command="sh")), *parts[1:]]),
+        ("alice", [*parts[:1], pb.SubmissionPart(file=pb.HostedFile(path="../x")), *parts[1:]]),
     ):
         with pytest.raises(ConfigError):
             copies.copy(name, original.digest, iter(changed))
@@ -194,7 +195,7 @@ def test_changes_of_one_submission_do_not_undo_each_other(tmp_path: Path) -> Non
     """Who changes it may have read it before another change: each changes only what it names."""
     store = Submissions(tmp_path)
     read = submit(store, [("a", b"1")])
-    used = pb.Submission(bot=pb.HostedBot(name="alice"), digest=read.digest, cpu_seconds=2.0)
+    used = pb.Submission(bot=pb.HostedBot(name="alice"), digest=read.digest, cpu_time=duration_message(2.0))
     store.add_usage([used, used])
     store.save(store.change(read, state=SubmissionState.PLAYING))
     store.save(store.change(read, owner="Team 8"))
@@ -209,7 +210,7 @@ def test_folder_of_an_earlier_server_is_read(tmp_path: Path) -> None:
     (folder / "submission.json").write_text(
         '{"bot": {"name": "alice", "command": "python bot.py"}, "digest": "' + "ab" * 32 + '",'
         ' "owner": "Team 7", "state": "SUBMISSION_STATE_PLAYING", "files": 1, "bytes": "300",'
-        ' "createTime": "2026-01-02T00:00:00.123456Z", "result": ["fine"], "cpuSeconds": 1.5,'
+        ' "createTime": "2026-01-02T00:00:00.123456Z", "result": ["fine"], "cpuTime": "1.500s",'
         ' "peakMemoryBytes": "70"}'
     )
     (stored,) = Submissions(tmp_path)

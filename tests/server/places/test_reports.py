@@ -11,6 +11,7 @@ from typing import Any
 
 import grpc
 import pytest
+from google.protobuf.duration_pb2 import Duration
 from tests.server.harness import end_of, matches_at, serving, tournaments_at
 from tests.server.places.test_protocol import work
 from tests.server.test_workers import POLLED, begun, over
@@ -158,8 +159,8 @@ async def test_what_else_is_reported_can_be_true() -> None:
         ),
         (pb.WorkRequest(incidents=[pb.Incident(incident=late)]), "incidents.time: "),
         (pb.WorkRequest(bots=pb.Bots(activity=[activity])), "bots.waiting_since: 5 is not from"),
-        (pb.WorkRequest(used=[Submission(cpu_seconds=math.nan)]), "used: "),
-        (pb.WorkRequest(used=[Submission(cpu_seconds=-1)]), "used: "),
+        (pb.WorkRequest(used=[Submission(cpu_time=Duration(seconds=10**10))]), "used: "),
+        (pb.WorkRequest(used=[Submission(cpu_time=Duration(seconds=-1))]), "used: "),
         (pb.WorkRequest(used=[Submission(peak_memory_bytes=-1)]), "used: "),
     ):
         with pytest.raises(FieldError, match=problem.replace("+", r"\+")):

@@ -77,8 +77,8 @@ class Forger:
         """Commit to a submission as the program of a bot, and return the file with it."""
         copies = Submissions(self.folder.with_name("copies"))
         with closing(copies.upload(HostedBot(name=bot, command=command))) as upload:
-            upload.take(pb.SubmitRequest(file=pb.HostedFile(path="first.py")))
-            upload.take(pb.SubmitRequest(content=FIRST.read_bytes()))
+            upload.take(pb.SubmissionPart(file=pb.HostedFile(path="first.py")))
+            upload.take(pb.SubmissionPart(content=FIRST.read_bytes()))
             digest = copies.keep(upload, "", datetime.now(UTC)).digest
         hosted = replace(CONFIG, hosted_bots={bot: digest})
         self.commit(config={key: value for key, value in hosted.json().items() if key != "seed"})

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from happycity.hosting.v1beta1.hosting_service_pb2 import SubmitRequest
+    from happycity.hosting.v1beta1.hosting_service_pb2 import SubmissionPart
     from happycity.records.record import Json
     from happycity_tournament.cli.addresses import Location
     from happycity_tournament.client.run_folder import Run
@@ -117,7 +117,7 @@ def _place(location: Location) -> tuple[str | Path, int | None]:
     return path.resolve() if path else location.at, location.tournament_id
 
 
-def _submissions(run: Run, commitment: Commitment, bots: str) -> dict[str, list[SubmitRequest]]:
+def _submissions(run: Run, commitment: Commitment, bots: str) -> dict[str, list[SubmissionPart]]:
     """Return the submissions of hosted bots, named with commas, from the server that hosts them."""
     from happycity.errors import ConfigError
     from happycity_tournament.client.connection import Connection, call_server

@@ -184,7 +184,7 @@ class Connection:
         pages = self.pages(self.guests.ListInvitations, request)
         return [one async for page in pages for one in page.invitations]
 
-    async def submission(self, bot: str, digest: str) -> list[hosting_pb.SubmitRequest]:
+    async def submission(self, bot: str, digest: str) -> list[hosting_pb.SubmissionPart]:
         """Return a submission, part by part."""
         request = hosting_pb.ReadSubmissionRequest(bot=bot, digest=digest)
         return [part async for part in self._stream(self.hosting.ReadSubmission, request)]

@@ -13,7 +13,7 @@ import threading
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import closing
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import Enum
 from itertools import chain
@@ -29,6 +29,7 @@ from happycity.hosting.v1beta1 import hosting_service_pb2 as pb
 from happycity.match import one_line
 from happycity.wire.enums import enum_field
 from happycity.wire.fields import present_fields, to_message
+from happycity.wire.match import duration_message, seconds_of
 from happycity_runtime.files import replacing
 
 MAX_BYTES = 64 * 1024 * 1024
@@ -99,8 +100,16 @@ class Submission:
 
     def message(self, usage: Usage | None = None, log_end: str = "") -> pb.Submission:
         """Write the submission, with all that it has used if that is known, and the end of its log."""
-        known = {"create_time": self.created_at, "log_end": log_end, **asdict(usage or self.usage)}
-        return to_message(pb.Submission, self, "state", *_FIELDS, **known)
+        used = usage or self.usage
+        return to_message(
+            pb.Submission,
+            self,
+            *("state", *_FIELDS),
+            create_time=self.created_at,
+            log_end=log_end,
+            cpu_time=duration_message(used.cpu_seconds),
+            peak_memory_bytes=used.peak_memory_bytes,
+        )
 
     @classmethod
     def of(cls, message: pb.Submission) -> Submission:
@@ -115,7 +124,7 @@ class Submission:
 
 def usage_in(message: pb.Submission) -> Usage:
     """Read what a submission has used."""
-    return Usage(cpu_seconds=message.cpu_seconds, peak_memory_bytes=message.peak_memory_bytes)
+    return Usage(cpu_seconds=seconds_of(message.cpu_time), peak_memory_bytes=message.peak_memory_bytes)
 
 
 def checked_path(text: str) -> Path:
@@ -146,7 +155,7 @@ class Upload:
         self._turn = threading.Lock()  # a thread may still take a part of an upload that is given up
         self._closed = False
 
-    def take(self, part: pb.SubmitRequest) -> None:
+    def take(self, part: pb.SubmissionPart) -> None:
         """Take the next part of the program; ConfigError if it can't be taken."""
         with self._turn:
             match part.WhichOneof("part"):
@@ -214,15 +223,15 @@ def files_below(folder: Path) -> list[Path]:
     return sorted(path for path in folder.rglob("*") if path.is_file())
 
 
-def parts_of(bot: HostedBot, folder: Path, files: Iterable[Path]) -> Iterator[pb.SubmitRequest]:
+def parts_of(bot: HostedBot, folder: Path, files: Iterable[Path]) -> Iterator[pb.SubmissionPart]:
     """Yield a program with files of a folder part by part, as `Upload` takes it."""
-    yield pb.SubmitRequest(bot=bot)
+    yield pb.SubmissionPart(bot=bot)
     for path in files:
         name = path.relative_to(folder).as_posix()
-        yield pb.SubmitRequest(file=pb.HostedFile(path=name, executable=_is_executable(path)))
+        yield pb.SubmissionPart(file=pb.HostedFile(path=name, executable=_is_executable(path)))
         with path.open("rb") as file:
             while content := file.read(CHUNK_BYTES):
-                yield pb.SubmitRequest(content=content)
+                yield pb.SubmissionPart(content=content)
 
 
 class Submissions:
@@ -277,12 +286,12 @@ class Submissions:
             raise ConfigError(f"{MAX_VERSIONS} versions of {bot.name} are kept, and no more are taken")
         return Upload(self.folder, bot)
 
-    def parts(self, submission: Submission) -> Iterator[pb.SubmitRequest]:
+    def parts(self, submission: Submission) -> Iterator[pb.SubmissionPart]:
         """Yield a program part by part, as `copy` takes it; OSError if its files can't be read."""
         files = self.place(submission) / "files"
         return parts_of(submission.bot, files, files_below(files))
 
-    def copy(self, bot: str, digest: str, parts: Iterator[pb.SubmitRequest]) -> Submission:
+    def copy(self, bot: str, digest: str, parts: Iterator[pb.SubmissionPart]) -> Submission:
         """Keep a copy of a program that was submitted elsewhere.
 
         Raises:
@@ -290,7 +299,7 @@ class Submissions:
             OSError: it can't be written.
         """
         try:
-            head = next(parts, pb.SubmitRequest()).bot
+            head = next(parts, pb.SubmissionPart()).bot
             if head.name != bot:
                 raise ConfigError(f"it is a program of {one_line(head.name)[:80]!r}")
             with closing(self.upload(head)) as upload:

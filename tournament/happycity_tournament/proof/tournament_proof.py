@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from google.protobuf.json_format import MessageToJson, Parse, ParseError
 
 from happycity.errors import ConfigError, ReplayError
-from happycity.hosting.v1beta1.hosting_service_pb2 import SubmitRequest
+from happycity.hosting.v1beta1.hosting_service_pb2 import SubmissionPart
 from happycity.match import one_line
 from happycity.records.record import Json
 from happycity_runtime.parallel import in_processes
@@ -64,7 +64,7 @@ def publish(
     *,
     processes: int,
     acts: Sequence[Json] = (),
-    hosted: Mapping[str, Iterable[SubmitRequest]] | None = None,
+    hosted: Mapping[str, Iterable[SubmissionPart]] | None = None,
 ) -> Json:
     """Write a finished tournament with its secret into a new folder, without games after the end of a test.
 
@@ -136,7 +136,7 @@ def _copies(folder: Path, digests: Mapping[str, str], place: Path) -> Submission
         if not path.exists():
             continue
         try:
-            copies.copy(bot, digest, (Parse(line, SubmitRequest()) for line in read_lines(path)))
+            copies.copy(bot, digest, (Parse(line, SubmissionPart()) for line in read_lines(path)))
         except (ConfigError, ParseError) as error:
             raise VerificationError(f"{path.name[:12]}...: {one_line(str(error))}") from None
     return copies

@@ -85,7 +85,7 @@ def _cost_cells(line: pb.LeaderboardLine) -> tuple[str, str]:
     """Return the CPU seconds and megabytes of a hosted bot."""
     if not line.HasField("cost"):
         return UNKNOWN, UNKNOWN
-    return f"{line.cost.cpu_seconds:,.1f}", f"{line.cost.peak_memory_bytes / 1e6:,.0f}"
+    return f"{seconds_of(line.cost.cpu_time):,.1f}", f"{line.cost.peak_memory_bytes / 1e6:,.0f}"
 
 
 def bot_lines(bot: pb.LadderBot) -> Iterator[str]:

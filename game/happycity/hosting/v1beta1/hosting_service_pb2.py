@@ -22,10 +22,11 @@ _runtime_version.ValidateProtobufRuntimeVersion(
 _sym_db = _symbol_database.Default()
 
 
+from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb2
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n/happycity/hosting/v1beta1/hosting_service.proto\x12\x19happycity.hosting.v1beta1\x1a\x1fgoogle/protobuf/timestamp.proto\"\x96\x01\n\rSubmitRequest\x12\x33\n\x03\x62ot\x18\x01 \x01(\x0b\x32$.happycity.hosting.v1beta1.HostedBotH\x00\x12\x35\n\x04\x66ile\x18\x02 \x01(\x0b\x32%.happycity.hosting.v1beta1.HostedFileH\x00\x12\x11\n\x07\x63ontent\x18\x03 \x01(\x0cH\x00\x42\x06\n\x04part\"K\n\tHostedBot\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0f\n\x07\x63ommand\x18\x02 \x01(\t\x12\x10\n\x08language\x18\x03 \x01(\t\x12\r\n\x05image\x18\x04 \x01(\t\".\n\nHostedFile\x12\x0c\n\x04path\x18\x01 \x01(\t\x12\x12\n\nexecutable\x18\x02 \x01(\x08\"\xb9\x02\n\nSubmission\x12\x31\n\x03\x62ot\x18\x01 \x01(\x0b\x32$.happycity.hosting.v1beta1.HostedBot\x12\x0e\n\x06\x64igest\x18\x02 \x01(\t\x12\r\n\x05owner\x18\x03 \x01(\t\x12\x39\n\x05state\x18\x04 \x01(\x0e\x32*.happycity.hosting.v1beta1.SubmissionState\x12\r\n\x05\x66iles\x18\x05 \x01(\x05\x12\r\n\x05\x62ytes\x18\x06 \x01(\x03\x12/\n\x0b\x63reate_time\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0e\n\x06result\x18\x08 \x03(\t\x12\x0f\n\x07log_end\x18\t \x01(\t\x12\x13\n\x0b\x63pu_seconds\x18\n \x01(\x01\x12\x19\n\x11peak_memory_bytes\x18\x0b \x01(\x03\"3\n\x14GetSubmissionRequest\x12\x0b\n\x03\x62ot\x18\x01 \x01(\t\x12\x0e\n\x06\x64igest\x18\x02 \x01(\t\"4\n\x15ReadSubmissionRequest\x12\x0b\n\x03\x62ot\x18\x01 \x01(\t\x12\x0e\n\x06\x64igest\x18\x02 \x01(\t\"?\n\x16ListSubmissionsRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"n\n\x17ListSubmissionsResponse\x12:\n\x0bsubmissions\x18\x01 \x03(\x0b\x32%.happycity.hosting.v1beta1.Submission\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"P\n\x19WithdrawSubmissionRequest\x12\x0b\n\x03\x62ot\x18\x01 \x01(\t\x12\x17\n\nrequest_id\x18\x02 \x01(\tH\x00\x88\x01\x01\x42\r\n\x0b_request_id*\xab\x01\n\x0fSubmissionState\x12 \n\x1cSUBMISSION_STATE_UNSPECIFIED\x10\x00\x12\x1b\n\x17SUBMISSION_STATE_TRYING\x10\x01\x12\x1d\n\x19SUBMISSION_STATE_REJECTED\x10\x02\x12\x1c\n\x18SUBMISSION_STATE_PLAYING\x10\x03\x12\x1c\n\x18SUBMISSION_STATE_RETIRED\x10\x04\x32\xb3\x04\n\x0eHostingService\x12[\n\x06Submit\x12(.happycity.hosting.v1beta1.SubmitRequest\x1a%.happycity.hosting.v1beta1.Submission(\x01\x12g\n\rGetSubmission\x12/.happycity.hosting.v1beta1.GetSubmissionRequest\x1a%.happycity.hosting.v1beta1.Submission\x12n\n\x0eReadSubmission\x12\x30.happycity.hosting.v1beta1.ReadSubmissionRequest\x1a(.happycity.hosting.v1beta1.SubmitRequest0\x01\x12x\n\x0fListSubmissions\x12\x31.happycity.hosting.v1beta1.ListSubmissionsRequest\x1a\x32.happycity.hosting.v1beta1.ListSubmissionsResponse\x12q\n\x12WithdrawSubmission\x12\x34.happycity.hosting.v1beta1.WithdrawSubmissionRequest\x1a%.happycity.hosting.v1beta1.SubmissionBj\n\x1d\x64\x65v.happycity.hosting.v1beta1P\x01ZGgithub.com/happycity-arena/happycity/clients/go/happycityhostingv1beta1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n/happycity/hosting/v1beta1/hosting_service.proto\x12\x19happycity.hosting.v1beta1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x97\x01\n\x0eSubmissionPart\x12\x33\n\x03\x62ot\x18\x01 \x01(\x0b\x32$.happycity.hosting.v1beta1.HostedBotH\x00\x12\x35\n\x04\x66ile\x18\x02 \x01(\x0b\x32%.happycity.hosting.v1beta1.HostedFileH\x00\x12\x11\n\x07\x63ontent\x18\x03 \x01(\x0cH\x00\x42\x06\n\x04part\"K\n\tHostedBot\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0f\n\x07\x63ommand\x18\x02 \x01(\t\x12\x10\n\x08language\x18\x03 \x01(\t\x12\r\n\x05image\x18\x04 \x01(\t\".\n\nHostedFile\x12\x0c\n\x04path\x18\x01 \x01(\t\x12\x12\n\nexecutable\x18\x02 \x01(\x08\"\xd1\x02\n\nSubmission\x12\x31\n\x03\x62ot\x18\x01 \x01(\x0b\x32$.happycity.hosting.v1beta1.HostedBot\x12\x0e\n\x06\x64igest\x18\x02 \x01(\t\x12\r\n\x05owner\x18\x03 \x01(\t\x12\x39\n\x05state\x18\x04 \x01(\x0e\x32*.happycity.hosting.v1beta1.SubmissionState\x12\r\n\x05\x66iles\x18\x05 \x01(\r\x12\r\n\x05\x62ytes\x18\x06 \x01(\x03\x12/\n\x0b\x63reate_time\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0e\n\x06result\x18\x08 \x03(\t\x12\x0f\n\x07log_end\x18\t \x01(\t\x12+\n\x08\x63pu_time\x18\n \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x19\n\x11peak_memory_bytes\x18\x0b \x01(\x03\"3\n\x14GetSubmissionRequest\x12\x0b\n\x03\x62ot\x18\x01 \x01(\t\x12\x0e\n\x06\x64igest\x18\x02 \x01(\t\"4\n\x15ReadSubmissionRequest\x12\x0b\n\x03\x62ot\x18\x01 \x01(\t\x12\x0e\n\x06\x64igest\x18\x02 \x01(\t\"?\n\x16ListSubmissionsRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"n\n\x17ListSubmissionsResponse\x12:\n\x0bsubmissions\x18\x01 \x03(\x0b\x32%.happycity.hosting.v1beta1.Submission\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"P\n\x19WithdrawSubmissionRequest\x12\x0b\n\x03\x62ot\x18\x01 \x01(\t\x12\x17\n\nrequest_id\x18\x02 \x01(\tH\x00\x88\x01\x01\x42\r\n\x0b_request_id*\xab\x01\n\x0fSubmissionState\x12 \n\x1cSUBMISSION_STATE_UNSPECIFIED\x10\x00\x12\x1b\n\x17SUBMISSION_STATE_TRYING\x10\x01\x12\x1d\n\x19SUBMISSION_STATE_REJECTED\x10\x02\x12\x1c\n\x18SUBMISSION_STATE_PLAYING\x10\x03\x12\x1c\n\x18SUBMISSION_STATE_RETIRED\x10\x04\x32\xb5\x04\n\x0eHostingService\x12\\\n\x06Submit\x12).happycity.hosting.v1beta1.SubmissionPart\x1a%.happycity.hosting.v1beta1.Submission(\x01\x12g\n\rGetSubmission\x12/.happycity.hosting.v1beta1.GetSubmissionRequest\x1a%.happycity.hosting.v1beta1.Submission\x12o\n\x0eReadSubmission\x12\x30.happycity.hosting.v1beta1.ReadSubmissionRequest\x1a).happycity.hosting.v1beta1.SubmissionPart0\x01\x12x\n\x0fListSubmissions\x12\x31.happycity.hosting.v1beta1.ListSubmissionsRequest\x1a\x32.happycity.hosting.v1beta1.ListSubmissionsResponse\x12q\n\x12WithdrawSubmission\x12\x34.happycity.hosting.v1beta1.WithdrawSubmissionRequest\x1a%.happycity.hosting.v1beta1.SubmissionBj\n\x1d\x64\x65v.happycity.hosting.v1beta1P\x01ZGgithub.com/happycity-arena/happycity/clients/go/happycityhostingv1beta1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -33,26 +34,26 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'happycity.hosting.v1beta1.h
 if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._loaded_options = None
   _globals['DESCRIPTOR']._serialized_options = b'\n\035dev.happycity.hosting.v1beta1P\001ZGgithub.com/happycity-arena/happycity/clients/go/happycityhostingv1beta1'
-  _globals['_SUBMISSIONSTATE']._serialized_start=1072
-  _globals['_SUBMISSIONSTATE']._serialized_end=1243
-  _globals['_SUBMITREQUEST']._serialized_start=112
-  _globals['_SUBMITREQUEST']._serialized_end=262
-  _globals['_HOSTEDBOT']._serialized_start=264
-  _globals['_HOSTEDBOT']._serialized_end=339
-  _globals['_HOSTEDFILE']._serialized_start=341
-  _globals['_HOSTEDFILE']._serialized_end=387
-  _globals['_SUBMISSION']._serialized_start=390
-  _globals['_SUBMISSION']._serialized_end=703
-  _globals['_GETSUBMISSIONREQUEST']._serialized_start=705
-  _globals['_GETSUBMISSIONREQUEST']._serialized_end=756
-  _globals['_READSUBMISSIONREQUEST']._serialized_start=758
-  _globals['_READSUBMISSIONREQUEST']._serialized_end=810
-  _globals['_LISTSUBMISSIONSREQUEST']._serialized_start=812
-  _globals['_LISTSUBMISSIONSREQUEST']._serialized_end=875
-  _globals['_LISTSUBMISSIONSRESPONSE']._serialized_start=877
-  _globals['_LISTSUBMISSIONSRESPONSE']._serialized_end=987
-  _globals['_WITHDRAWSUBMISSIONREQUEST']._serialized_start=989
-  _globals['_WITHDRAWSUBMISSIONREQUEST']._serialized_end=1069
-  _globals['_HOSTINGSERVICE']._serialized_start=1246
-  _globals['_HOSTINGSERVICE']._serialized_end=1809
+  _globals['_SUBMISSIONSTATE']._serialized_start=1129
+  _globals['_SUBMISSIONSTATE']._serialized_end=1300
+  _globals['_SUBMISSIONPART']._serialized_start=144
+  _globals['_SUBMISSIONPART']._serialized_end=295
+  _globals['_HOSTEDBOT']._serialized_start=297
+  _globals['_HOSTEDBOT']._serialized_end=372
+  _globals['_HOSTEDFILE']._serialized_start=374
+  _globals['_HOSTEDFILE']._serialized_end=420
+  _globals['_SUBMISSION']._serialized_start=423
+  _globals['_SUBMISSION']._serialized_end=760
+  _globals['_GETSUBMISSIONREQUEST']._serialized_start=762
+  _globals['_GETSUBMISSIONREQUEST']._serialized_end=813
+  _globals['_READSUBMISSIONREQUEST']._serialized_start=815
+  _globals['_READSUBMISSIONREQUEST']._serialized_end=867
+  _globals['_LISTSUBMISSIONSREQUEST']._serialized_start=869
+  _globals['_LISTSUBMISSIONSREQUEST']._serialized_end=932
+  _globals['_LISTSUBMISSIONSRESPONSE']._serialized_start=934
+  _globals['_LISTSUBMISSIONSRESPONSE']._serialized_end=1044
+  _globals['_WITHDRAWSUBMISSIONREQUEST']._serialized_start=1046
+  _globals['_WITHDRAWSUBMISSIONREQUEST']._serialized_end=1126
+  _globals['_HOSTINGSERVICE']._serialized_start=1303
+  _globals['_HOSTINGSERVICE']._serialized_end=1868
 # @@protoc_insertion_point(module_scope)

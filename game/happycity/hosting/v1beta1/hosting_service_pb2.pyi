@@ -5,6 +5,7 @@ Hosted bots: participants submit programs, which the server tries and plays in a
 
 from collections import abc as _abc
 from google.protobuf import descriptor as _descriptor
+from google.protobuf import duration_pb2 as _duration_pb2
 from google.protobuf import message as _message
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
@@ -53,8 +54,8 @@ SUBMISSION_STATE_RETIRED: SubmissionState.ValueType  # 4
 Global___SubmissionState: _TypeAlias = SubmissionState  # noqa: Y015
 
 @_typing.final
-class SubmitRequest(_message.Message):
-    """A part of a submission."""
+class SubmissionPart(_message.Message):
+    """A part of a submission, as Submit takes it and ReadSubmission returns it."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -86,7 +87,7 @@ class SubmitRequest(_message.Message):
     _WhichOneofArgType_part: _TypeAlias = _typing.Literal["part", b"part"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_part) -> _WhichOneofReturnType_part | None: ...
 
-Global___SubmitRequest: _TypeAlias = SubmitRequest  # noqa: Y015
+Global___SubmissionPart: _TypeAlias = SubmissionPart  # noqa: Y015
 
 @_typing.final
 class HostedBot(_message.Message):
@@ -163,7 +164,7 @@ class Submission(_message.Message):
     CREATE_TIME_FIELD_NUMBER: _builtins.int
     RESULT_FIELD_NUMBER: _builtins.int
     LOG_END_FIELD_NUMBER: _builtins.int
-    CPU_SECONDS_FIELD_NUMBER: _builtins.int
+    CPU_TIME_FIELD_NUMBER: _builtins.int
     PEAK_MEMORY_BYTES_FIELD_NUMBER: _builtins.int
     digest: _builtins.str
     """SHA-256 of its content, in hexadecimal; its first 12 digits are the version that the ladder shows."""
@@ -177,8 +178,6 @@ class Submission(_message.Message):
     """Their size in bytes."""
     log_end: _builtins.str
     """The end of what the program printed last."""
-    cpu_seconds: _builtins.float
-    """CPU time of its processes since it first played, in seconds."""
     peak_memory_bytes: _builtins.int
     """The most memory that they used at once, in bytes."""
     @_builtins.property
@@ -193,6 +192,10 @@ class Submission(_message.Message):
     def result(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """What the trial found, in lines for people; empty before."""
 
+    @_builtins.property
+    def cpu_time(self) -> _duration_pb2.Duration:
+        """CPU time of its processes since it first played."""
+
     def __init__(
         self,
         *,
@@ -205,12 +208,12 @@ class Submission(_message.Message):
         create_time: _timestamp_pb2.Timestamp | None = ...,
         result: _abc.Iterable[_builtins.str] | None = ...,
         log_end: _builtins.str = ...,
-        cpu_seconds: _builtins.float = ...,
+        cpu_time: _duration_pb2.Duration | None = ...,
         peak_memory_bytes: _builtins.int = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["bot", b"bot", "create_time", b"create_time"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["bot", b"bot", "cpu_time", b"cpu_time", "create_time", b"create_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["bot", b"bot", "bytes", b"bytes", "cpu_seconds", b"cpu_seconds", "create_time", b"create_time", "digest", b"digest", "files", b"files", "log_end", b"log_end", "owner", b"owner", "peak_memory_bytes", b"peak_memory_bytes", "result", b"result", "state", b"state"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bot", b"bot", "bytes", b"bytes", "cpu_time", b"cpu_time", "create_time", b"create_time", "digest", b"digest", "files", b"files", "log_end", b"log_end", "owner", b"owner", "peak_memory_bytes", b"peak_memory_bytes", "result", b"result", "state", b"state"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -38,7 +38,7 @@ class HostingServiceStub:
         """
         self.Submit = channel.stream_unary(
                 '/happycity.hosting.v1beta1.HostingService/Submit',
-                request_serializer=happycity_dot_hosting_dot_v1beta1_dot_hosting__service__pb2.SubmitRequest.SerializeToString,
+                request_serializer=happycity_dot_hosting_dot_v1beta1_dot_hosting__service__pb2.SubmissionPart.SerializeToString,
                 response_deserializer=happycity_dot_hosting_dot_v1beta1_dot_hosting__service__pb2.Submission.FromString,
                 _registered_method=True)
         self.GetSubmission = channel.unary_unary(
@@ -49,7 +49,7 @@ class HostingServiceStub:
         self.ReadSubmission = channel.unary_stream(
                 '/happycity.hosting.v1beta1.HostingService/ReadSubmission',
                 request_serializer=happycity_dot_hosting_dot_v1beta1_dot_hosting__service__pb2.ReadSubmissionRequest.SerializeToString,
-                response_deserializer=happycity_dot_hosting_dot_v1beta1_dot_hosting__service__pb2.SubmitRequest.FromString,
+                response_deserializer=happycity_dot_hosting_dot_v1beta1_dot_hosting__service__pb2.SubmissionPart.FromString,
                 _registered_method=True)
         self.ListSubmissions = channel.unary_unary(
                 '/happycity.hosting.v1beta1.HostingService/ListSubmissions',
@@ -74,6 +74,8 @@ class HostingServiceServicer:
         content again is tried again unless it plays. Refused with ERROR_REASON_INVALID_FIELD for a bad path, too many files
         or bytes, with ERROR_REASON_RATE_LIMITED after too many, or too long trials, in a day, with ERROR_REASON_TOO_MANY_OPEN
         while another upload of the owner comes, and with ERROR_REASON_STALLED when it takes too long; nothing is kept then.
+
+        buf:lint:ignore RPC_REQUEST_STANDARD_NAME
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -113,7 +115,7 @@ def add_HostingServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
             'Submit': grpc.stream_unary_rpc_method_handler(
                     servicer.Submit,
-                    request_deserializer=happycity_dot_hosting_dot_v1beta1_dot_hosting__service__pb2.SubmitRequest.FromString,
+                    request_deserializer=happycity_dot_hosting_dot_v1beta1_dot_hosting__service__pb2.SubmissionPart.FromString,
                     response_serializer=happycity_dot_hosting_dot_v1beta1_dot_hosting__service__pb2.Submission.SerializeToString,
             ),
             'GetSubmission': grpc.unary_unary_rpc_method_handler(
@@ -124,7 +126,7 @@ def add_HostingServiceServicer_to_server(servicer, server):
             'ReadSubmission': grpc.unary_stream_rpc_method_handler(
                     servicer.ReadSubmission,
                     request_deserializer=happycity_dot_hosting_dot_v1beta1_dot_hosting__service__pb2.ReadSubmissionRequest.FromString,
-                    response_serializer=happycity_dot_hosting_dot_v1beta1_dot_hosting__service__pb2.SubmitRequest.SerializeToString,
+                    response_serializer=happycity_dot_hosting_dot_v1beta1_dot_hosting__service__pb2.SubmissionPart.SerializeToString,
             ),
             'ListSubmissions': grpc.unary_unary_rpc_method_handler(
                     servicer.ListSubmissions,
@@ -164,7 +166,7 @@ class HostingService:
             request_iterator,
             target,
             '/happycity.hosting.v1beta1.HostingService/Submit',
-            happycity_dot_hosting_dot_v1beta1_dot_hosting__service__pb2.SubmitRequest.SerializeToString,
+            happycity_dot_hosting_dot_v1beta1_dot_hosting__service__pb2.SubmissionPart.SerializeToString,
             happycity_dot_hosting_dot_v1beta1_dot_hosting__service__pb2.Submission.FromString,
             options,
             channel_credentials,
@@ -219,7 +221,7 @@ class HostingService:
             target,
             '/happycity.hosting.v1beta1.HostingService/ReadSubmission',
             happycity_dot_hosting_dot_v1beta1_dot_hosting__service__pb2.ReadSubmissionRequest.SerializeToString,
-            happycity_dot_hosting_dot_v1beta1_dot_hosting__service__pb2.SubmitRequest.FromString,
+            happycity_dot_hosting_dot_v1beta1_dot_hosting__service__pb2.SubmissionPart.FromString,
             options,
             channel_credentials,
             insecure,

@@ -35,16 +35,18 @@ class HostingServiceStub:
     def __new__(cls, channel: _grpc.Channel) -> _Self: ...
     @_typing.overload
     def __new__(cls, channel: _aio.Channel) -> HostingServiceAsyncStub: ...
-    Submit: _grpc.StreamUnaryMultiCallable[_hosting_service_pb2.SubmitRequest, _hosting_service_pb2.Submission]
+    Submit: _grpc.StreamUnaryMultiCallable[_hosting_service_pb2.SubmissionPart, _hosting_service_pb2.Submission]
     """Submits a program: first what it is, then each of its files as a header and any number of pieces of content. The
     bot's name is that of the call's token. The server keeps it by the digest of its content, and tries it; the same
     content again is tried again unless it plays. Refused with ERROR_REASON_INVALID_FIELD for a bad path, too many files
     or bytes, with ERROR_REASON_RATE_LIMITED after too many, or too long trials, in a day, with ERROR_REASON_TOO_MANY_OPEN
     while another upload of the owner comes, and with ERROR_REASON_STALLED when it takes too long; nothing is kept then.
+
+    buf:lint:ignore RPC_REQUEST_STANDARD_NAME
     """
     GetSubmission: _grpc.UnaryUnaryMultiCallable[_hosting_service_pb2.GetSubmissionRequest, _hosting_service_pb2.Submission]
     """Returns a submission."""
-    ReadSubmission: _grpc.UnaryStreamMultiCallable[_hosting_service_pb2.ReadSubmissionRequest, _hosting_service_pb2.SubmitRequest]
+    ReadSubmission: _grpc.UnaryStreamMultiCallable[_hosting_service_pb2.ReadSubmissionRequest, _hosting_service_pb2.SubmissionPart]
     """Returns a submission as Submit takes it: what it is, then its files. Organisers may read all submissions, and so may
     workers, which play them.
     """
@@ -60,16 +62,18 @@ class HostingServiceAsyncStub(HostingServiceStub):
     """
 
     def __init__(self, channel: _aio.Channel) -> None: ...
-    Submit: _aio.StreamUnaryMultiCallable[_hosting_service_pb2.SubmitRequest, _hosting_service_pb2.Submission]  # type: ignore[assignment]
+    Submit: _aio.StreamUnaryMultiCallable[_hosting_service_pb2.SubmissionPart, _hosting_service_pb2.Submission]  # type: ignore[assignment]
     """Submits a program: first what it is, then each of its files as a header and any number of pieces of content. The
     bot's name is that of the call's token. The server keeps it by the digest of its content, and tries it; the same
     content again is tried again unless it plays. Refused with ERROR_REASON_INVALID_FIELD for a bad path, too many files
     or bytes, with ERROR_REASON_RATE_LIMITED after too many, or too long trials, in a day, with ERROR_REASON_TOO_MANY_OPEN
     while another upload of the owner comes, and with ERROR_REASON_STALLED when it takes too long; nothing is kept then.
+
+    buf:lint:ignore RPC_REQUEST_STANDARD_NAME
     """
     GetSubmission: _aio.UnaryUnaryMultiCallable[_hosting_service_pb2.GetSubmissionRequest, _hosting_service_pb2.Submission]  # type: ignore[assignment]
     """Returns a submission."""
-    ReadSubmission: _aio.UnaryStreamMultiCallable[_hosting_service_pb2.ReadSubmissionRequest, _hosting_service_pb2.SubmitRequest]  # type: ignore[assignment]
+    ReadSubmission: _aio.UnaryStreamMultiCallable[_hosting_service_pb2.ReadSubmissionRequest, _hosting_service_pb2.SubmissionPart]  # type: ignore[assignment]
     """Returns a submission as Submit takes it: what it is, then its files. Organisers may read all submissions, and so may
     workers, which play them.
     """
@@ -86,7 +90,7 @@ class HostingServiceServicer(metaclass=_abc_1.ABCMeta):
     @_abc_1.abstractmethod
     def Submit(
         self,
-        request_iterator: _MaybeAsyncIterator[_hosting_service_pb2.SubmitRequest],
+        request_iterator: _MaybeAsyncIterator[_hosting_service_pb2.SubmissionPart],
         context: _ServicerContext,
     ) -> _typing.Union[_hosting_service_pb2.Submission, _abc.Awaitable[_hosting_service_pb2.Submission]]:
         """Submits a program: first what it is, then each of its files as a header and any number of pieces of content. The
@@ -94,6 +98,8 @@ class HostingServiceServicer(metaclass=_abc_1.ABCMeta):
         content again is tried again unless it plays. Refused with ERROR_REASON_INVALID_FIELD for a bad path, too many files
         or bytes, with ERROR_REASON_RATE_LIMITED after too many, or too long trials, in a day, with ERROR_REASON_TOO_MANY_OPEN
         while another upload of the owner comes, and with ERROR_REASON_STALLED when it takes too long; nothing is kept then.
+
+        buf:lint:ignore RPC_REQUEST_STANDARD_NAME
         """
 
     @_abc_1.abstractmethod
@@ -109,7 +115,7 @@ class HostingServiceServicer(metaclass=_abc_1.ABCMeta):
         self,
         request: _hosting_service_pb2.ReadSubmissionRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_abc.Iterator[_hosting_service_pb2.SubmitRequest], _abc.AsyncIterator[_hosting_service_pb2.SubmitRequest]]:
+    ) -> _typing.Union[_abc.Iterator[_hosting_service_pb2.SubmissionPart], _abc.AsyncIterator[_hosting_service_pb2.SubmissionPart]]:
         """Returns a submission as Submit takes it: what it is, then its files. Organisers may read all submissions, and so may
         workers, which play them.
         """

@@ -376,21 +376,23 @@ class BotCost(_message.Message):
 
     DESCRIPTOR: _descriptor.Descriptor
 
-    CPU_SECONDS_FIELD_NUMBER: _builtins.int
+    CPU_TIME_FIELD_NUMBER: _builtins.int
     PEAK_MEMORY_BYTES_FIELD_NUMBER: _builtins.int
-    cpu_seconds: _builtins.float
-    """CPU time of its processes, in seconds."""
     peak_memory_bytes: _builtins.int
     """The most memory that they used at once, in bytes."""
+    @_builtins.property
+    def cpu_time(self) -> _duration_pb2.Duration:
+        """CPU time of its processes."""
+
     def __init__(
         self,
         *,
-        cpu_seconds: _builtins.float = ...,
+        cpu_time: _duration_pb2.Duration | None = ...,
         peak_memory_bytes: _builtins.int = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["cpu_time", b"cpu_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["cpu_seconds", b"cpu_seconds", "peak_memory_bytes", b"peak_memory_bytes"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cpu_time", b"cpu_time", "peak_memory_bytes", b"peak_memory_bytes"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
