@@ -291,7 +291,13 @@ class _ServerParts:
             ),
             bots=BotService(lobby, owner_of=authenticator.owner_of),
             matches=MatchService(
-                self.places, store, deals, practice, charge=gate.charge, most_open=settings.open_matches
+                self.places,
+                store,
+                deals,
+                practice,
+                charge=gate.charge,
+                stream=gate.stream,
+                most_open=settings.open_matches,
             ),
             tournaments=TournamentService(self.tournaments, self.places, deals),
             ladder=LadderService(reader, tokens, self._submissions),

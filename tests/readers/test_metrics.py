@@ -7,7 +7,7 @@ from prometheus_client.openmetrics import parser as openmetrics
 from prometheus_client.parser import text_string_to_metric_families
 from tests.readers.conftest import read_by, tool
 from tests.server.conftest import playing
-from tests.server.harness import matches_at, serving, terms
+from tests.server.harness import ended_match, matches_at, serving, terms
 from tests.waiting import LIMIT
 
 OPENMETRICS = "application/openmetrics-text; version=1.0.0"
@@ -21,7 +21,7 @@ async def test_prometheus_reads_the_metrics(tmp_path: Path) -> None:
         httpx.AsyncClient(timeout=LIMIT, base_url=f"http://{server.metrics}") as client,
     ):
         created = await matches_at(channel).CreateMatch(**terms("one", "two"))
-        await matches_at(channel).WaitMatch(match_id=created.match_id)
+        await ended_match(matches_at(channel), created.match_id)
         text = (await client.get("/metrics", headers={"accept": "text/plain"})).text
         newer = await client.get("/metrics", headers={"accept": OPENMETRICS})
     plain = {family.name: family for family in text_string_to_metric_families(text)}

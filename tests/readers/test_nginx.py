@@ -91,7 +91,7 @@ async def test_bots_play_through_it_and_count_by_client(tmp_path: Path) -> None:
                 grpc.aio.insecure_channel(proxy.address) as channel,
             ):
                 created = await h.matches_at(channel).CreateMatch(**h.terms("anna", "ben"))
-                await h.matches_at(channel).WaitMatch(match_id=created.match_id)
+                await h.ended_match(h.matches_at(channel), created.match_id)
     (tmp_path / "limited").mkdir()
     async with h.serving(tmp_path / "limited", **TRUSTED, calls_per_second=0.001, calls_burst=1) as (
         server,

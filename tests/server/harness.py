@@ -14,12 +14,13 @@ from google.protobuf.descriptor import MethodDescriptor
 from google.protobuf.message_factory import GetMessageClass
 
 from happycity import Config
-from happycity.v1 import match_pb2
+from happycity.v1 import match_pb2, match_service_pb2
 from happycity.v1 import play_service_pb2 as play
 from happycity.v1.play_service_pb2_grpc import PlayServiceStub
 from happycity.wire.match import duration_message
 from happycity.wire.messages import PROTOCOL_VERSION, config_message
 from happycity.wire.status import details_of
+from happycity_client.matches import match_at_end
 from happycity_runtime.tokens import Role, add_tokens, new_token
 from happycity_server.app import Clocks, RunningServer, run_server
 from happycity_server.config import ServerSettings
@@ -280,9 +281,21 @@ def terms(*bots: str, **fields: Any) -> dict[str, Any]:
     }
 
 
+async def ended_match(matches: Service, match_id: int, metadata: Metadata = ()) -> match_service_pb2.Match:
+    """Wait until a match is over, and return it."""
+
+    async def get(request: match_service_pb2.GetMatchRequest) -> match_service_pb2.Match:
+        found: match_service_pb2.Match = await matches.GetMatch(
+            metadata, match_id=request.match_id, wait=request.wait
+        )
+        return found
+
+    return await match_at_end(get, match_id)
+
+
 async def met(channel: grpc.aio.Channel, *bots: str, metadata: Metadata = ()) -> None:
     """Wait until bots are connected: each plays a match with the first of them, one alone with itself."""
     matches = matches_at(channel)
     for other in bots[1:] or bots:
         match = await matches.CreateMatch(metadata, **terms(bots[0], other))
-        await matches.WaitMatch(metadata, match_id=match.match_id)
+        await ended_match(matches, match.match_id, metadata)

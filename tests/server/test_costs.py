@@ -108,7 +108,6 @@ CALLS: dict[str, Ask | str] = {
     "CreateMatch": lambda at: ("olga", h.terms("anna", "ben")),
     "CreatePracticeMatch": "needs a bot that is connected, and nothing stored",
     "GetMatch": of_match,
-    "WaitMatch": of_match,
     "ListMatches": by("anna", bot="anna"),
     "WatchMatch": of_match,
     "GetMatchRecord": of_match,
@@ -281,7 +280,7 @@ async def serving(folder: Path, size: Size) -> AsyncIterator[Server]:
             await at.call(f"/{LADDER}/CreateChallenge", *CHALLENGE)
         match = await h.matches_at(channel).CreateMatch(at.headers("olga"), **terms)
         at.matches = match.match_id
-        await h.matches_at(channel).WaitMatch(at.headers("olga"), match_id=at.matches)
+        await h.ended_match(h.matches_at(channel), at.matches, at.headers("olga"))
         yield at
 
 

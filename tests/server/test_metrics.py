@@ -18,7 +18,16 @@ import pytest
 from prometheus_client import Metric
 from prometheus_client.parser import text_string_to_metric_families
 from tests.server.conftest import playing
-from tests.server.harness import bearer, called, issued_token, matches_at, serving, settings, terms
+from tests.server.harness import (
+    bearer,
+    called,
+    ended_match,
+    issued_token,
+    matches_at,
+    serving,
+    settings,
+    terms,
+)
 from tests.waiting import LIMIT
 
 from happycity_runtime.tokens import Role, read_tokens_file
@@ -72,7 +81,7 @@ async def test_numbers_of_a_match_are_found(tmp_path: Path) -> None:
         before = await scraped(metrics)
         async with playing(server.address, "one", "two"):
             created = await matches_at(channel).CreateMatch(**terms("one", "two"))
-            decisions = (await matches_at(channel).WaitMatch(match_id=created.match_id)).decisions
+            decisions = (await ended_match(matches_at(channel), created.match_id)).decisions
             after = await scraped(metrics)
     for name, number in {
         "matches_started_total": 1,

@@ -28,7 +28,6 @@ from happycity.tournament.v1beta1.tournament_service_pb2_grpc import TournamentS
 from happycity.v1.match_service_pb2 import ListMatchesRequest, ListMatchesResponse
 from happycity.v1.match_service_pb2_grpc import MatchServiceStub
 from happycity_ladder.book import Book
-from happycity_server.access.roles import LONG_CALLS
 from happycity_server.play.clock import OVERLOAD_SECONDS
 from happycity_tournament.games import BotProfile
 from happycity_tournament.storage.store import Store
@@ -84,6 +83,10 @@ def server_in(folder: Path) -> Iterator[ServerProcess]:
 def channel(server: ServerProcess) -> Iterator[grpc.Channel]:
     with grpc.insecure_channel(server.address) as opened:
         yield opened
+
+
+LONG_CALLS = ("/happycity.v1.MatchService/GetMatch",)
+"""Methods with one response that a caller may ask to wait."""
 
 
 def method_of(name: str) -> MethodDescriptor:

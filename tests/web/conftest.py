@@ -14,7 +14,7 @@ from playwright.async_api import Browser, BrowserContext, Page, expect
 from tests.browser import running_chromium
 from tests.server.api.tournaments import config as tournament_config
 from tests.server.conftest import RandomMove, playing
-from tests.server.harness import matches_at, met, serving, terms, tournaments_at
+from tests.server.harness import ended_match, matches_at, met, serving, terms, tournaments_at
 from tests.waiting import LIMIT, MILLISECONDS
 from tests.web.ladders import LadderSite, ladder_site
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
@@ -43,7 +43,7 @@ class Site:
         """Play a match to its end; return its id."""
         config = config_message(Config(players=len(bots), mode=mode))
         created = await matches_at(self.channel).CreateMatch(**terms(*bots, config=config, seed=3))
-        await matches_at(self.channel).WaitMatch(match_id=created.match_id)
+        await ended_match(matches_at(self.channel), created.match_id)
         return int(created.match_id)
 
     async def create_tournament(self, *bots: str, rounds: int) -> int:

@@ -100,7 +100,7 @@ async def url(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[str]:
         async with playing(server.address, "anna", access=Access(token=clear["anna"]), games=0):
             await h.met(channel, "random", metadata=organiser)
             played = await matches.CreateMatch(organiser, **h.terms("anna", "random"))
-            await matches.WaitMatch(organiser, match_id=played.match_id)
+            await h.ended_match(matches, played.match_id, organiser)
         await matches.CreateMatch(organiser, **h.terms("random", "absent", seed=7))
         yield server.web or ""
 

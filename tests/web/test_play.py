@@ -13,7 +13,7 @@ import pytest
 import pytest_asyncio
 import websockets
 from playwright.async_api import Browser, BrowserContext, Locator, Page, ViewportSize, expect
-from tests.server.harness import issued_token, matches_at, met, pages, serving
+from tests.server.harness import ended_match, issued_token, matches_at, met, pages, serving
 from tests.server.server_process import ended_server
 from tests.waiting import LIMIT
 from tests.web.conftest import HOUSE
@@ -535,7 +535,7 @@ async def test_seat_is_given_up_after_a_restart(
     monkeypatch.setattr(tables, "GRACE_SECONDS", 0.2)
     async with serving(folder, house="greedy") as (_, channel):
         (match, _) = (await matches_at(channel).ListMatches()).matches
-        over = await matches_at(channel).WaitMatch(match_id=match.match_id)
+        over = await ended_match(matches_at(channel), match.match_id)
     assert over.result.seats[0].ending == match_pb2.ENDING_ABSENT
 
 

@@ -72,7 +72,7 @@ async def public(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Publ
             async for _ in tournaments.WatchTournament(organiser, tournament_id=number):
                 pass
             finished = await matches.CreateMatch(organiser, **h.terms("anna", "random"))
-            await matches.WaitMatch(organiser, match_id=finished.match_id)
+            await h.ended_match(matches, finished.match_id, organiser)
         # They wait for a bot longer than the tests take on a slow machine.
         waiting = {"time_control": match_pb2.TimeControl(connect_time=duration_message(3600.0))}
         running = await matches.CreateMatch(organiser, **h.terms("random", "absent", **waiting))
@@ -112,7 +112,7 @@ async def test_public_gets_no_statistics_of_deals_in_play(public: PublicSite) ->
     """A finished game whose deal another match plays counts for nobody, on the page and as JSON."""
     matches = h.matches_at(public.channel)
     created = await matches.CreateMatch(public.organiser, **h.terms("random", "random", seed=7))
-    await matches.WaitMatch(public.organiser, match_id=created.match_id)
+    await h.ended_match(matches, created.match_id, public.organiser)
     headers = dict(public.organiser)
     for own in ({}, headers):
         shown = (await public.client.get("/bots/random.json", headers=own)).json()
@@ -203,7 +203,7 @@ async def test_pictures_count_as_costly_calls(folder: Path) -> None:
         async with playing(server.address, "anna", games=2):
             for _ in range(2):
                 created = await h.matches_at(channel).CreateMatch(**h.terms("anna", "anna"))
-                await h.matches_at(channel).WaitMatch(match_id=created.match_id)
+                await h.ended_match(h.matches_at(channel), created.match_id)
         async with httpx.AsyncClient(timeout=LIMIT, base_url=server.web or "") as client:
             asked = [(await client.get(f"/matches/{number}/picture.png")).status_code for number in (1, 2, 1)]
         assert asked == [200, 429, 200]

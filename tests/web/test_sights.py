@@ -316,13 +316,10 @@ async def test_methods_show_what_the_table_says(world: World, viewer: str) -> No
     listed = {match.match_id: match for match in (await matches.ListMatches(metadata, page_size=200)).matches}
     for state, expected in cells("match", viewer).items():
         number, seed = world.things["match", state]
-        is_open = state.startswith("open")
         found = {
             "MatchService.GetMatch": await answer(matches.GetMatch(metadata, match_id=number)),
             "MatchService.ListMatches": listed.get(number),
         }
-        if not is_open:  # those who may would wait
-            found["MatchService.WaitMatch"] = await answer(matches.WaitMatch(metadata, match_id=number))
         for way, match in found.items():
             assert ("-" if match is None else sight_of_match(match)) == expected["match"], (way, state)
         record = await answer(matches.GetMatchRecord(metadata, match_id=number))

@@ -40,7 +40,9 @@ from happycity.v1 import catalogue_service_pb2 as catalogue
 from happycity.v1 import match_service_pb2 as match_pb
 from happycity.v1.catalogue_service_pb2_grpc import CatalogueServiceStub
 from happycity.v1.match_service_pb2_grpc import MatchServiceStub
+from happycity.wire.match import duration_message
 from happycity.wire.messages import config_message
+from happycity_client.matches import WAIT_SECONDS
 from happycity_tournament.storage.store import Store
 from tools import ROOT
 from tools.benchmarks.crowds import BURSTS, LightBot, PatientBot, visit
@@ -446,7 +448,9 @@ def pages(given: argparse.Namespace, folder: Path, stack: ExitStack) -> None:
     bots = ("greedy", "random", "greedy", "random", "greedy")
     config = config_message(Config(players=len(bots)))
     match = matches.CreateMatch(match_pb.CreateMatchRequest(config=config, bots=bots, seed=7))
-    matches.WaitMatch(match_pb.WaitMatchRequest(match_id=match.match_id))
+    ended = match_pb.GetMatchRequest(match_id=match.match_id, wait=duration_message(WAIT_SECONDS))
+    while matches.GetMatch(ended).WhichOneof("end") is None:
+        pass
     for path in (f"/matches/{match.match_id}.json", f"/matches/{match.match_id}"):
         asyncio.run(
             visit(f"{server.web}{path}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 import grpc
@@ -18,6 +19,7 @@ from happycity.wire.match import duration_message
 from happycity.wire.messages import config_message
 from happycity.wire.status import details_of
 from happycity_client import Settings
+from happycity_client.matches import match_at_end
 from happycity_runtime.calls import call_method
 from happycity_runtime.unreachable import failure
 
@@ -90,8 +92,7 @@ async def practise(
                 decision_time=duration_message(decision_seconds),
             )
             match = await _call(settings, stub.CreatePracticeMatch, request)
-            end = match_service_pb2.WaitMatchRequest(match_id=match.match_id)
-            match = await _call(settings, stub.WaitMatch, end)
+            match = await match_at_end(partial(_call, settings, stub.GetMatch), match.match_id)
             if not match.HasField("result"):
                 raise HappyCityError(f"{settings.target.address} aborted match {match.match_id}")
 

@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from rich.console import Console
@@ -23,6 +24,7 @@ from happycity.text.words import plural
 from happycity.v1 import match_service_pb2 as pb
 from happycity.wire.match import duration_message, result_of
 from happycity.wire.messages import config_message
+from happycity_client.matches import match_at_end
 from happycity_runtime.event_loop import EXIT_STOPPED, run_until_stopped, running
 from happycity_tournament.cli.json import write_json
 from happycity_tournament.cli.tables import print_lines
@@ -122,9 +124,7 @@ class PracticeMatches:
                     request.decision_time.CopyFrom(duration_message(plan.decision_seconds))
                 async with slots:
                     match_id = await self._created(opened, request, deadline)
-                    match = await opened.call(
-                        opened.matches.WaitMatch, pb.WaitMatchRequest(match_id=match_id)
-                    )
+                    match = await match_at_end(partial(opened.call, opened.matches.GetMatch), match_id)
                 if not match.HasField("result"):
                     raise ServerError(f"the server {server.address} aborted match {match_id}")
                 return PracticeGame(match_id, deal, seated, seated.index(plan.bot), result_of(match.result))

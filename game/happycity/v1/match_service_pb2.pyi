@@ -281,42 +281,30 @@ class GetMatchRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     MATCH_ID_FIELD_NUMBER: _builtins.int
+    WAIT_FIELD_NUMBER: _builtins.int
     match_id: _builtins.int
     """The match."""
+    @_builtins.property
+    def wait(self) -> _duration_pb2.Duration:
+        """How long to wait for the end of the match: the answer comes when the match is over, or this time is. At most 30 s,
+        and more counts as 30 s, so that no proxy breaks the call off; who wants the end repeats the call until `state` says
+        it. While it waits, the call counts as a stream, and only those who may watch the match may wait for it. Absent or 0:
+        the answer comes at once.
+        """
+
     def __init__(
         self,
         *,
         match_id: _builtins.int = ...,
+        wait: _duration_pb2.Duration | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["wait", b"wait"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["match_id", b"match_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["match_id", b"match_id", "wait", b"wait"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___GetMatchRequest: _TypeAlias = GetMatchRequest  # noqa: Y015
-
-@_typing.final
-class WaitMatchRequest(_message.Message):
-    """Asks to wait for the end of a match."""
-
-    DESCRIPTOR: _descriptor.Descriptor
-
-    MATCH_ID_FIELD_NUMBER: _builtins.int
-    match_id: _builtins.int
-    """The match."""
-    def __init__(
-        self,
-        *,
-        match_id: _builtins.int = ...,
-    ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["match_id", b"match_id"]  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
-
-Global___WaitMatchRequest: _TypeAlias = WaitMatchRequest  # noqa: Y015
 
 @_typing.final
 class ListMatchesRequest(_message.Message):

@@ -55,11 +55,6 @@ class MatchServiceStub:
                 request_serializer=happycity_dot_v1_dot_match__service__pb2.ListMatchesRequest.SerializeToString,
                 response_deserializer=happycity_dot_v1_dot_match__service__pb2.ListMatchesResponse.FromString,
                 _registered_method=True)
-        self.WaitMatch = channel.unary_unary(
-                '/happycity.v1.MatchService/WaitMatch',
-                request_serializer=happycity_dot_v1_dot_match__service__pb2.WaitMatchRequest.SerializeToString,
-                response_deserializer=happycity_dot_v1_dot_match__service__pb2.Match.FromString,
-                _registered_method=True)
         self.WatchMatch = channel.unary_stream(
                 '/happycity.v1.MatchService/WatchMatch',
                 request_serializer=happycity_dot_v1_dot_match__service__pb2.WatchMatchRequest.SerializeToString,
@@ -95,7 +90,7 @@ class MatchServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetMatch(self, request, context):
-        """Returns a match.
+        """Returns a match, at once or when it is over.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -103,13 +98,6 @@ class MatchServiceServicer:
 
     def ListMatches(self, request, context):
         """Lists matches, newest first.
-        """
-        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
-        context.set_details('Method not implemented!')
-        raise NotImplementedError('Method not implemented!')
-
-    def WaitMatch(self, request, context):
-        """Waits until a match is over, and returns it.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -154,11 +142,6 @@ def add_MatchServiceServicer_to_server(servicer, server):
                     servicer.ListMatches,
                     request_deserializer=happycity_dot_v1_dot_match__service__pb2.ListMatchesRequest.FromString,
                     response_serializer=happycity_dot_v1_dot_match__service__pb2.ListMatchesResponse.SerializeToString,
-            ),
-            'WaitMatch': grpc.unary_unary_rpc_method_handler(
-                    servicer.WaitMatch,
-                    request_deserializer=happycity_dot_v1_dot_match__service__pb2.WaitMatchRequest.FromString,
-                    response_serializer=happycity_dot_v1_dot_match__service__pb2.Match.SerializeToString,
             ),
             'WatchMatch': grpc.unary_stream_rpc_method_handler(
                     servicer.WatchMatch,
@@ -280,33 +263,6 @@ class MatchService:
             '/happycity.v1.MatchService/ListMatches',
             happycity_dot_v1_dot_match__service__pb2.ListMatchesRequest.SerializeToString,
             happycity_dot_v1_dot_match__service__pb2.ListMatchesResponse.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
-    def WaitMatch(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/happycity.v1.MatchService/WaitMatch',
-            happycity_dot_v1_dot_match__service__pb2.WaitMatchRequest.SerializeToString,
-            happycity_dot_v1_dot_match__service__pb2.Match.FromString,
             options,
             channel_credentials,
             insecure,

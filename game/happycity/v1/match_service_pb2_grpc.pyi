@@ -44,11 +44,9 @@ class MatchServiceStub:
     bot's time with it. Its deal's seed is 2^63 or more, as no tournament's is.
     """
     GetMatch: _grpc.UnaryUnaryMultiCallable[_match_service_pb2.GetMatchRequest, _match_service_pb2.Match]
-    """Returns a match."""
+    """Returns a match, at once or when it is over."""
     ListMatches: _grpc.UnaryUnaryMultiCallable[_match_service_pb2.ListMatchesRequest, _match_service_pb2.ListMatchesResponse]
     """Lists matches, newest first."""
-    WaitMatch: _grpc.UnaryUnaryMultiCallable[_match_service_pb2.WaitMatchRequest, _match_service_pb2.Match]
-    """Waits until a match is over, and returns it."""
     WatchMatch: _grpc.UnaryStreamMultiCallable[_match_service_pb2.WatchMatchRequest, _match_service_pb2.WatchMatchResponse]
     """Shows a match move by move, from any point: what has happened first, then live until its end. A finished
     match is not shown as long as its record isn't.
@@ -75,11 +73,9 @@ class MatchServiceAsyncStub(MatchServiceStub):
     bot's time with it. Its deal's seed is 2^63 or more, as no tournament's is.
     """
     GetMatch: _aio.UnaryUnaryMultiCallable[_match_service_pb2.GetMatchRequest, _match_service_pb2.Match]  # type: ignore[assignment]
-    """Returns a match."""
+    """Returns a match, at once or when it is over."""
     ListMatches: _aio.UnaryUnaryMultiCallable[_match_service_pb2.ListMatchesRequest, _match_service_pb2.ListMatchesResponse]  # type: ignore[assignment]
     """Lists matches, newest first."""
-    WaitMatch: _aio.UnaryUnaryMultiCallable[_match_service_pb2.WaitMatchRequest, _match_service_pb2.Match]  # type: ignore[assignment]
-    """Waits until a match is over, and returns it."""
     WatchMatch: _aio.UnaryStreamMultiCallable[_match_service_pb2.WatchMatchRequest, _match_service_pb2.WatchMatchResponse]  # type: ignore[assignment]
     """Shows a match move by move, from any point: what has happened first, then live until its end. A finished
     match is not shown as long as its record isn't.
@@ -121,7 +117,7 @@ class MatchServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _match_service_pb2.GetMatchRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_match_service_pb2.Match, _abc.Awaitable[_match_service_pb2.Match]]:
-        """Returns a match."""
+        """Returns a match, at once or when it is over."""
 
     @_abc_1.abstractmethod
     def ListMatches(
@@ -130,14 +126,6 @@ class MatchServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_match_service_pb2.ListMatchesResponse, _abc.Awaitable[_match_service_pb2.ListMatchesResponse]]:
         """Lists matches, newest first."""
-
-    @_abc_1.abstractmethod
-    def WaitMatch(
-        self,
-        request: _match_service_pb2.WaitMatchRequest,
-        context: _ServicerContext,
-    ) -> _typing.Union[_match_service_pb2.Match, _abc.Awaitable[_match_service_pb2.Match]]:
-        """Waits until a match is over, and returns it."""
 
     @_abc_1.abstractmethod
     def WatchMatch(

@@ -17,7 +17,7 @@ from happycity.errors import DealError, FieldError, IllegalMoveError, InvalidMov
 from happycity.wire.status import STATUS_METADATA, encode_status
 from happycity_runtime.addresses import address_of_peer
 from happycity_server.access.gate import Gate
-from happycity_server.access.roles import ANYONE, LONG_CALLS, ROLES, Principal
+from happycity_server.access.roles import ANYONE, ROLES, Principal
 from happycity_server.broadcast import BroadcastError
 from happycity_server.errors import ApiError, Reason
 from happycity_tournament.play.progress import TournamentFinishedError
@@ -75,7 +75,7 @@ class AccessInterceptor(grpc.aio.ServerInterceptor):
         self, handler: _Handler, details: _Details, requests: Any, context: _Context, address: str
     ) -> None:
         """Serve a call, one that is a stream to its end, or until its token is revoked."""
-        is_stream = handler.unary_unary is None or details.method in LONG_CALLS
+        is_stream = handler.unary_unary is None
         await self._gate.authenticator.refresh()
         caller = self._gate.admit(
             details.method, bearer(details.invocation_metadata or ()), address, is_stream=is_stream

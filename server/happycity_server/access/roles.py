@@ -50,8 +50,7 @@ CONTRACT: Mapping[str, Mapping[str, Roles]] = {
     "happycity.v1.MatchService": {
         "CreateMatch": _ORGANISERS,
         "CreatePracticeMatch": _BOTS,
-        "GetMatch": READERS,
-        "WaitMatch": READERS,
+        "GetMatch": READERS,  # WATCHERS for those who wait, as for WatchMatch
         "ListMatches": READERS,
         "WatchMatch": READERS,  # WATCHERS while the match runs, but for some single matches
         "GetMatchRecord": READERS,
@@ -105,8 +104,6 @@ CONTRACT: Mapping[str, Mapping[str, Roles]] = {
 """The roles that may call each method of the contract, by service."""
 FULL_NAMES = {full_name.rpartition(".")[2]: full_name for full_name in CONTRACT}
 """The services of the contract by their names without the package, which are those of the classes."""
-LONG_CALLS = frozenset({"/happycity.v1.MatchService/WaitMatch"})
-"""Methods with one response that may take as long as a stream, and are limited and revoked as one."""
 SECRET_ANSWERS = frozenset(
     f"/happycity.access.v1beta1.AccessService/{name}" for name in ("Join", "RenewToken", "CreateInvitation")
 )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
@@ -16,7 +18,7 @@ from happycity.v1 import match_pb2
 from happycity.v1 import match_service_pb2 as pb
 from happycity.wire.enums import enum_number
 from happycity.wire.fields import to_message
-from happycity.wire.match import failure_policy_of, result_message, time_control_of
+from happycity.wire.match import failure_policy_of, result_message, seconds_of, time_control_of
 from happycity.wire.messages import config_message
 from happycity.wire.moments import timestamp
 from happycity_server.access.roles import READERS, WATCHERS, Principal, PublicRole
@@ -33,6 +35,8 @@ from happycity_tournament.play.match_spec import MatchSpec
 from happycity_tournament.storage.async_store import AsyncStore
 from happycity_tournament.visibility import Play, Sight, sight_of_finished_match, sight_of_open_match
 
+MAX_WAIT_SECONDS = 30.0
+"""The longest time that a call waits for the end of a match: less than proxies wait for an answer."""
 REPLAY_CALLS = 10
 """What showing a finished game costs that is not kept from the last time, in calls."""
 
@@ -49,6 +53,8 @@ class MatchService:
     practice: Practice
     charge: Callable[[Principal, float], None]
     """Counts calls of a caller, or refuses them."""
+    stream: Callable[[Principal], AbstractAsyncContextManager[None]]
+    """Counts a stream of a caller while the context lasts, or refuses it; ends the context with the token."""
     most_open: int
     """Single matches that may wait or run at once, practice not counted."""
     _watches: Watches = field(default_factory=Watches, init=False)
@@ -64,26 +70,21 @@ class MatchService:
         return _open_match(caller, self.places.begin(self.practice.spec(caller, request)))
 
     async def GetMatch(self, caller: Principal, request: pb.GetMatchRequest) -> pb.Match:
-        """Return a running or stored match."""
+        """Return a running or stored match; one that is open as it is after the caller's wait."""
+        open_match, seconds = self.places.match(request.match_id), seconds_of(request.wait)
+        if seconds < 0:
+            raise invalid("wait", f"{seconds:g} s is less than 0")
+        if open_match is not None and seconds:
+            await self._wait(caller, open_match, min(seconds, MAX_WAIT_SECONDS))
+            if open_match.void_reason is not None:
+                return _open_match(caller, open_match)
         match = await self._find(caller, request.match_id)
+        if match is None and open_match is not None and open_match.closed.is_set():
+            text = f"match {request.match_id} is over, but can't be stored; the server's log says why"
+            raise ApiError(Reason.STORE_UNAVAILABLE, text)
         if match is None:
             raise _unknown(request.match_id)
         return match
-
-    async def WaitMatch(self, caller: Principal, request: pb.WaitMatchRequest) -> pb.Match:
-        """Return a match once it is over and stored, or voided."""
-        match = self.places.match(request.match_id)
-        if match is None:
-            return await self.GetMatch(caller, pb.GetMatchRequest(match_id=request.match_id))
-        _check_watching(caller, match)
-        await match.closed.wait()
-        if match.void_reason is not None:
-            return _open_match(caller, match)
-        stored = await self._find(caller, request.match_id)
-        if stored is None:
-            text = f"match {request.match_id} is over, but can't be stored; the server's log says why"
-            raise ApiError(Reason.STORE_UNAVAILABLE, text)
-        return stored
 
     async def ListMatches(self, caller: Principal, request: pb.ListMatchesRequest) -> pb.ListMatchesResponse:
         """List running and stored matches."""
@@ -150,6 +151,13 @@ class MatchService:
             raise ApiError(Reason.MATCH_RUNNING, text)
         await self._shown_whole(caller, request.match_id)
         return pb.MatchRecord(json=await self._record(request.match_id))
+
+    async def _wait(self, caller: Principal, match: OpenMatch, seconds: float) -> None:
+        """Wait until a match is over and stored, or voided, or time has passed; it takes a stream's place."""
+        _check_watching(caller, match)
+        async with self.stream(caller):
+            with suppress(TimeoutError):
+                await asyncio.wait_for(match.closed.wait(), seconds)
 
     def _single(self, request: pb.CreateMatchRequest) -> MatchSpec:
         """Read what is to be played; refuse one match too many."""

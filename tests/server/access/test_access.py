@@ -18,7 +18,9 @@ from tests.server.api.tournaments import config as tournament_config
 from happycity.v1 import match_pb2
 from happycity.v1 import play_service_pb2 as play
 from happycity.v1.play_service_pb2_grpc import PlayServiceStub
+from happycity.wire.match import duration_message
 from happycity.wire.messages import PROTOCOL_VERSION
+from happycity_client.matches import WAIT_SECONDS
 from happycity_runtime.addresses import address_of_peer
 from happycity_runtime.tokens import Role
 from happycity_server.access.gate import Authenticator
@@ -237,6 +239,9 @@ async def test_streams_end_when_their_token_expires(guarded: Guarded, wall: list
     assert "has expired" in outcome.text
 
 
+WAIT = duration_message(WAIT_SECONDS)
+
+
 async def test_running_matches_are_not_shown_to_bots(guarded: Guarded) -> None:
     """A bot would see how others play the deal that it plays itself; nor does it wait for the end.
 
@@ -247,7 +252,7 @@ async def test_running_matches_are_not_shown_to_bots(guarded: Guarded) -> None:
     matches, match_id = h.matches_at(guarded.channel), await guarded.match(*names)
     for metadata in (guarded.as_role[Role.BOT], own[0]):
         watching = matches.WatchMatch(metadata, match_id=match_id)
-        for call in (watching.read(), matches.WaitMatch(metadata, match_id=match_id)):
+        for call in (watching.read(), matches.GetMatch(metadata, match_id=match_id, wait=WAIT)):
             outcome = await h.outcome_of(call)
             assert (outcome.reason, outcome.metadata["needed"]) == ("WRONG_ROLE", "observer,organiser")
     readers = [guarded.as_role[role] for role in (Role.OBSERVER, Role.ORGANISER)]
@@ -255,20 +260,20 @@ async def test_running_matches_are_not_shown_to_bots(guarded: Guarded) -> None:
         watching = matches.WatchMatch(metadata, match_id=match_id)
         assert (await h.outcome_of(watching.read())).status is grpc.StatusCode.OK
         watching.cancel()
-    waiting = [matches.WaitMatch(metadata, match_id=match_id) for metadata in readers]
+    waiting = [asyncio.create_task(h.ended_match(matches, match_id, metadata)) for metadata in readers]
     calls = [await h.connected(guarded.channel, name, bot) for name, bot in zip(names, own, strict=True)]
     for call in calls:
         await call.write(play.PlayRequest(goodbye=play.Goodbye()))
     first, second = await asyncio.gather(*waiting)
     assert first.state == match_pb2.MATCH_STATE_FINISHED
-    assert first == second == await matches.WaitMatch(own[0], match_id=match_id)
+    assert first == second == await h.ended_match(matches, match_id, own[0])
 
 
 async def test_waiting_for_a_match_ends_with_the_token(guarded: Guarded) -> None:
     """A call that waits is held open no longer than a stream would be, and counts like one for its token."""
     match_id, matches = await guarded.match("absent1", "absent2"), h.matches_at(guarded.channel)
     number, metadata = guarded.issued(Role.OBSERVER, "olaf")
-    waiting = [matches.WaitMatch(metadata, match_id=match_id) for _ in range(STREAMS_PER_TOKEN + 1)]
+    waiting = [matches.GetMatch(metadata, match_id=match_id, wait=WAIT) for _ in range(STREAMS_PER_TOKEN + 1)]
     done, open_calls = await asyncio.wait(
         [asyncio.create_task(h.outcome_of(call)) for call in waiting], return_when=asyncio.FIRST_COMPLETED
     )

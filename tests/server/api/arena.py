@@ -7,7 +7,7 @@ from typing import Any
 
 import grpc
 from tests.server.gateways import gateway
-from tests.server.harness import Clock, Outcome, PlayCall, end_of, hello, matches_at, serving
+from tests.server.harness import Clock, Outcome, PlayCall, end_of, ended_match, hello, matches_at, serving
 from tests.server.program import Program
 
 from happycity import Config, Mode
@@ -89,7 +89,7 @@ class Arena:
 
     async def finished(self, match_id: int) -> pb.Match:
         """Wait for the end of a match that is played to it; return it as it was stored."""
-        match: pb.Match = await self.matches.WaitMatch(match_id=match_id)
+        match = await ended_match(self.matches, match_id)
         assert match.state == match_pb2.MATCH_STATE_FINISHED
         assert match == await self.match(match_id)
         return match

@@ -17,6 +17,8 @@ from happycity.records.replay import deal_of
 from happycity.v1 import match_pb2
 from happycity.v1 import match_service_pb2 as pb
 from happycity.v1 import play_service_pb2 as play
+from happycity.wire.match import duration_message
+from happycity_client.matches import WAIT_SECONDS
 from happycity_runtime.tokens import Role
 from happycity_tournament.storage import store as store_module
 
@@ -26,7 +28,7 @@ FINISHED, RUNNING, WAITING, VOIDED = (
     match_pb2.MATCH_STATE_WAITING,
     match_pb2.MATCH_STATE_VOIDED,
 )
-OF_ONE = ("GetMatch", "WaitMatch", "GetMatchRecord", "WatchMatch")
+OF_ONE = ("GetMatch", "GetMatchRecord", "WatchMatch")
 """The methods that name a match."""
 
 
@@ -87,7 +89,7 @@ async def test_error_of_the_arena_voids_the_match_and_nothing_is_stored(
         patch.setattr(Deal, "shuffle", lambda config, *, seed: broken)
         match = await arena.create("anna", "ghost", time_control=AT_ONCE)
     watching = arena.matches.WatchMatch(match_id=match.match_id)
-    waiting = asyncio.ensure_future(arena.matches.WaitMatch(match_id=match.match_id))
+    waiting = asyncio.create_task(h.ended_match(arena.matches, match.match_id))
     await arena.match(match.match_id)  # answered after the call before it has begun to wait
     assert (await watching.read()).HasField("step")
     over = await anna.play_to_end()
@@ -97,8 +99,7 @@ async def test_error_of_the_arena_voids_the_match_and_nothing_is_stored(
     assert (voided.state, voided.WhichOneof("end")) == (VOIDED, "void_reason")
     reasons = {over.void_reason, ended.void_reason, voided.void_reason}
     assert reasons == {match_pb2.VOID_REASON_SERVER_ERROR}
-    for method in ("GetMatch", "WaitMatch"):
-        assert (await of_match(arena, method, match.match_id)).reason == "UNKNOWN_MATCH"
+    assert (await of_match(arena, "GetMatch", match.match_id)).reason == "UNKNOWN_MATCH"
     again = await arena.create("anna", "ghost", time_control=AT_ONCE)
     assert again.match_id > match.match_id
     assert (await anna.play_to_end()).HasField("result")
@@ -119,6 +120,16 @@ async def test_waiting_for_a_match_returns_it_at_its_end(arena: Arena) -> None:
     assert early[0].result == over.result
 
 
+async def test_waiting_ends_with_the_time_that_the_caller_gave(arena: Arena) -> None:
+    """The match is returned as it is then; a wait of 0 is none, and one of less is refused."""
+    match = await arena.create("absent1", "absent2", time_control=h.PATIENT)
+    for seconds in (0.0, 0.001):
+        waited = await arena.matches.GetMatch(match_id=match.match_id, wait=duration_message(seconds))
+        assert waited == match
+    negative = arena.matches.GetMatch(match_id=match.match_id, wait=duration_message(-0.001))
+    assert (await h.outcome_of(negative)).fields == ("wait",)
+
+
 async def test_callers_that_wait_get_the_match_that_the_server_voids(tmp_path: Path) -> None:
     """A server that shuts down leaves no call waiting."""
     async with AsyncExitStack() as closing:
@@ -127,7 +138,7 @@ async def test_callers_that_wait_get_the_match_that_the_server_voids(tmp_path: P
             matches = h.matches_at(
                 await closing.enter_async_context(grpc.aio.insecure_channel(arena.address))
             )
-            waiting = matches.WaitMatch(match_id=match.match_id)
+            waiting = matches.GetMatch(match_id=match.match_id, wait=duration_message(WAIT_SECONDS))
             assert await matches.WatchMatch(match_id=match.match_id).read() is not grpc.aio.EOF
         voided = await waiting
     assert (voided.state, voided.void_reason) == (VOIDED, match_pb2.VOID_REASON_SHUTDOWN)
@@ -146,7 +157,7 @@ async def test_repeated_request_returns_the_same_match(tmp_path: Path) -> None:
 
         first = await created(olga, "one")
         assert await created(olga, "one") == first
-        await arena.matches.WaitMatch(match_id=first, metadata=olga)
+        await h.ended_match(arena.matches, first, olga)
         assert await created(olga, "one") == first
         others = [await created(*again) for again in ((otto, "one"), (olga, "two"), (olga, ""), (olga, ""))]
         assert len({first, *others}) == 5
@@ -247,7 +258,7 @@ async def test_match_that_can_t_be_stored_ends_for_everybody(arena: Arena, tmp_p
         database.execute("drop table records")
     watching = aiter(arena.matches.WatchMatch(match_id=match.match_id))
     assert (await anext(watching)).HasField("step")
-    waiting = asyncio.create_task(h.outcome_of(arena.matches.WaitMatch(match_id=match.match_id)))
+    waiting = asyncio.create_task(h.outcome_of(h.ended_match(arena.matches, match.match_id)))
     over = await anna.play_to_end()
     *_, end = [part async for part in watching]
     assert end.end.result == over.result

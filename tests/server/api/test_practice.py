@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from tests.server.api.arena import Arena, RemoteProgram, arena_with
-from tests.server.harness import Outcome, bearer, connected, issued_token, outcome_of
+from tests.server.harness import Outcome, bearer, connected, ended_match, issued_token, outcome_of
 
 from happycity import Config, Deal
 from happycity.records.record import loads
@@ -182,7 +182,7 @@ async def test_token_practises_for_its_bot_alone(tmp_path: Path) -> None:
             assert (await outcome_of(watching.read())).reason == expected
             watching.cancel()
         await anna.play_to_end()
-        await arena.matches.WaitMatch(tokens["olga"], match_id=match_id)
+        await ended_match(arena.matches, match_id, tokens["olga"])
         for caller, metadata in tokens.items():
             asked = arena.matches.GetMatchRecord(metadata, match_id=match_id)
             if caller == "ben":

@@ -89,7 +89,7 @@ async def test_public_sees_finished_games_and_no_deal_in_play(public: Public) ->
     ):
         finished, sibling = await public.created(*BOTS), await public.created(*BOTS, seed=5)
         for number in (finished, sibling):
-            await public.matches.WaitMatch(public.organiser, match_id=number)
+            await h.ended_match(public.matches, number, public.organiser)
         practice = await public.matches.CreatePracticeMatch(
             h.bearer(public.tokens["anna"]), config=h.terms(*BOTS)["config"], bots=("anna", "anna")
         )
@@ -160,7 +160,7 @@ async def test_public_sees_no_game_of_a_ladder_deal_in_play(public: Public) -> N
                 answer = play.Answer(match_id=played, decision_id=decision.decision_id)
                 await call.write(play.PlayRequest(answers=[answer]))
         decided = [over for over in response.games_over if over.match_id == played]
-    await public.matches.WaitMatch(public.organiser, match_id=played)  # until it is stored
+    await h.ended_match(public.matches, played, public.organiser)  # until it is stored
     deals = (await public.ladder.ListLadderDeals(public.organiser)).deals
     assert [list(deal.match_ids) for deal in deals if deal.match_ids] == [[played]]
     assert not (await public.ladder.ListLadderDeals()).deals

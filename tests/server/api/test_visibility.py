@@ -25,7 +25,7 @@ async def test_nobody_gets_the_record_of_a_deal_that_a_match_repeats(tmp_path: P
     async with h.serving(tmp_path, tokens=path, house="random") as (_, channel):
         matches = h.matches_at(channel)
         over = (await matches.CreateMatch(olga, **h.terms("random", "random", seed=7))).match_id
-        await matches.WaitMatch(olga, match_id=over)
+        await h.ended_match(matches, over, olga)
         assert (await matches.GetMatchRecord(ann, match_id=over)).json
         await matches.CreateMatch(olga, **h.terms("random", "ann", seed=7))
         for caller in callers.values():

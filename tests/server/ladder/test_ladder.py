@@ -11,7 +11,7 @@ from typing import Any
 import grpc
 import pytest
 from tests.server.conftest import RandomMove
-from tests.server.harness import Service, matches_at, outcome_of
+from tests.server.harness import Service, ended_match, matches_at, outcome_of
 from tests.server.ladder.ladders import (
     TWO_SEATS,
     Games,
@@ -219,7 +219,7 @@ async def test_practice_comes_first(tmp_path: Path) -> None:
         await games.more(2)
         terms = {"config": config_message(Config(players=2)), "bots": ["anna", "anna"]}
         match = await matches_at(channel).CreatePracticeMatch(**terms)
-        assert (await matches_at(channel).WaitMatch(match_id=match.match_id)).HasField("result")
+        assert (await ended_match(matches_at(channel), match.match_id)).HasField("result")
         await games.more(4)  # and the ladder goes on
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from tests.server.api.arena import AT_ONCE, arena_with
-from tests.server.harness import outcome_of
+from tests.server.harness import ended_match, outcome_of
 
 from happycity_server.places import places
 from happycity_server.play.lobby import Lobby
@@ -36,7 +36,7 @@ async def test_a_match_that_fails_leaves_nothing(
         with monkeypatch.context() as patch:
             patch.setattr(PARTS[part], part, failing)
             failed = await arena.create("ann", "ben", time_control=AT_ONCE)
-            ended = await outcome_of(arena.matches.WaitMatch(match_id=failed.match_id))
+            ended = await outcome_of(ended_match(arena.matches, failed.match_id))
             assert ended.reason in ("", "STORE_UNAVAILABLE", "UNKNOWN_MATCH")
         again = await arena.create("ann", "ben", time_control=AT_ONCE)
         assert (await arena.finished(again.match_id)).HasField("result")

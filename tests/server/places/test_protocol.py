@@ -12,7 +12,15 @@ import grpc
 import pytest
 from structlog.testing import capture_logs
 from tests.server.api.arena import RemoteProgram
-from tests.server.harness import connected, end_of, matches_at, outcome_of, serving, tournaments_at
+from tests.server.harness import (
+    connected,
+    end_of,
+    ended_match,
+    matches_at,
+    outcome_of,
+    serving,
+    tournaments_at,
+)
 from tests.server.play.arena import Arena, LocalProgram
 from tests.server.program import Program
 from tests.server.test_workers import POLLED, begun, over
@@ -142,7 +150,7 @@ async def test_watcher_gets_every_step_and_finds_the_match_in_the_store(tmp_path
     """
     async with at_a_worker(tmp_path) as at:
         await at.anna.until(lambda received: len(received.games_started) == 2)
-        waiting = at.matches.WaitMatch(match_id=1)
+        waiting = asyncio.create_task(ended_match(at.matches, 1))
         playing = asyncio.create_task(play(at.anna, at.ben, games=2))
         steps = [response async for response in at.matches.WatchMatch(match_id=1)]
         got = await at.matches.GetMatch(match_id=1)
