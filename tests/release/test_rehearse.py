@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tools.release.account import Account, CommandError
 from tools.release.contents import Package, find, problems
-from tools.release.rehearse import Rehearsal, RehearsalError, Step, table
+from tools.release.rehearse import Rehearsal, RehearsalError, RehearsalStep, table
 
 pytestmark = pytest.mark.level(1)
 
@@ -46,11 +46,11 @@ def test_a_package_is_searched_for_what_it_lacks_and_has_too_much(tmp_path: Path
 class Three(Rehearsal):
     """A rehearsal of three steps, of which the second one fails."""
 
-    def steps(self) -> Iterable[Step]:
-        yield Step("first", lambda: self.prove("wheel", "first"))
-        yield Step("second", self.fail, (), ("first",))
-        yield Step("third", lambda: self.prove("wheel", "third"), (), ("second",))
-        yield Step("fourth", lambda: self.prove("wheel", "fourth"), ("no-such-tool",))
+    def steps(self) -> Iterable[RehearsalStep]:
+        yield RehearsalStep("first", lambda: self.prove("wheel", "first"))
+        yield RehearsalStep("second", self.fail, (), ("first",))
+        yield RehearsalStep("third", lambda: self.prove("wheel", "third"), (), ("second",))
+        yield RehearsalStep("fourth", lambda: self.prove("wheel", "fourth"), ("no-such-tool",))
 
     def fail(self) -> None:
         raise RehearsalError("two files differ")

@@ -56,7 +56,7 @@ class RehearsalError(Exception):
     """Something isn't as a release needs it; one line."""
 
 
-class Step(NamedTuple):
+class RehearsalStep(NamedTuple):
     """A part of the rehearsal."""
 
     name: str
@@ -91,24 +91,24 @@ class Rehearsal:
         """Make the user, who finds in registries what is in `dist` by then."""
         self.user = Account(self.scratch / "home", self.dist, self.version)
 
-    def steps(self) -> Iterable[Step]:
+    def steps(self) -> Iterable[RehearsalStep]:
         """Yield all steps in their order."""
-        yield Step("clone", self.clone, ("git",))
+        yield RehearsalStep("clone", self.clone, ("git",))
         for language, (tool, _) in LANGUAGES.items():
-            yield Step(f"pack {language}", partial(self.pack, language), (tool,), ("clone",))
-        yield Step("pack compiled", self.pack_compiled, ("cc",), ("clone",))
-        yield Step("contents", self.check_contents, (), ("clone",))
-        yield Step("twice", self.compare_with_second_clone, (), ("clone",))
-        yield Step("install", self.install, (), ("pack python", "pack engine"))
-        yield Step("help", self.read_help, (), ("install",))
-        yield Step("quick start", self.quick_start, (), ("install",))
-        yield Step("install compiled", self.install_compiled, (), ("pack compiled", "quick start"))
+            yield RehearsalStep(f"pack {language}", partial(self.pack, language), (tool,), ("clone",))
+        yield RehearsalStep("pack compiled", self.pack_compiled, ("cc",), ("clone",))
+        yield RehearsalStep("contents", self.check_contents, (), ("clone",))
+        yield RehearsalStep("twice", self.compare_with_second_clone, (), ("clone",))
+        yield RehearsalStep("install", self.install, (), ("pack python", "pack engine"))
+        yield RehearsalStep("help", self.read_help, (), ("install",))
+        yield RehearsalStep("quick start", self.quick_start, (), ("install",))
+        yield RehearsalStep("install compiled", self.install_compiled, (), ("pack compiled", "quick start"))
         for language in BOTS:
             packed = [f"pack {language}"] if language in LANGUAGES else []
             make = partial(self.make_bot, language)
-            yield Step(f"bot in {language}", make, TOOLS.get(language, ()), ("install", *packed))
-        yield Step("server", self.serve, (), ("install", "bot in python"))
-        yield Step(IMAGE, self.play_in_image, TOOLS[IMAGE], ("clone",))
+            yield RehearsalStep(f"bot in {language}", make, TOOLS.get(language, ()), ("install", *packed))
+        yield RehearsalStep("server", self.serve, (), ("install", "bot in python"))
+        yield RehearsalStep(IMAGE, self.play_in_image, TOOLS[IMAGE], ("clone",))
 
     def rehearse(self) -> None:
         """Do all steps that can be done, and say on standard error how long each took."""
@@ -120,7 +120,7 @@ class Rehearsal:
             else:
                 self._do(step)
 
-    def _do(self, step: Step) -> None:
+    def _do(self, step: RehearsalStep) -> None:
         sys.stderr.write(f"{step.name}: ")
         sys.stderr.flush()
         began = time.monotonic()
