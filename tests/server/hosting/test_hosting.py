@@ -174,7 +174,7 @@ def test_submitted_image_plays(tmp_path: Path) -> None:
         def usage() -> Any:
             return run("submit", "--list", token=alice)[0]
 
-        until(lambda: usage()["cpu_seconds"] > 0)
+        until(lambda: usage()["cpu_time"] > 0)
         assert usage()["peak_memory_bytes"] > 1 << 20
     until(lambda: not subprocess.check_output(containers))
 
