@@ -1,8 +1,8 @@
 """Make the fixtures of 1.0: a small store, run, publication and so on that every later version reads.
 
 Once 1.0 is released they are never made again: a later version has to read what 1.0 wrote. Seeds, salts and
-times are fixed, so what is made twice is equal, but for the ids of requests, which clients draw, and for
-`ladder` and `season`, whose pairing nobody foresees.
+times are fixed, so what is made twice is equal, but for the ids of requests, which clients draw, for `ladder`
+and `season`, whose pairing nobody foresees, and for the digest of the sources of bots in `league`.
 """
 
 from __future__ import annotations
@@ -34,6 +34,8 @@ from happycity.records.record import Json, dumps
 from happycity_bots import BOTS
 from happycity_client import Bot, BotFactory, Decision, GameStarted, Settings, play
 from happycity_ladder.season_proof import publish_season
+from happycity_league.config import AgentConfig, LeagueConfig
+from happycity_league.state import AgentLeague, Edit, EditOutcome
 from happycity_runtime.tokens import Role, StoredTokens, new_token, write_tokens
 from happycity_runtime.transport import Access
 from happycity_server.access.token_file import new_invitation
@@ -202,6 +204,25 @@ def make_run(folder: Path) -> None:
     ).save()
 
 
+def make_league(folder: Path) -> None:
+    """Write the state of a league in whose first cycle one edit was accepted and another failed.
+
+    It has no games, as bots of a league play in a sandbox, which not every machine has.
+    """
+    names = ("ann", "bob")
+    agents = tuple(AgentConfig(name=name, project=name, command="true") for name in names)
+    config = LeagueConfig(agents=agents, anchors=("greedy",), cycles=1, deals=2, seats=2, seed=1, salt=SALT)
+    league = AgentLeague.create(folder, config)
+    league.begin_cycle()
+    accepted = Edit(
+        outcome=EditOutcome.ACCEPTED, seconds=1.5, changed_lines=3, usage={"tokens": 12.0}, digest="a" * 64,
+        content="b" * 64, plays="ann-0",
+    )  # fmt: skip
+    failed = Edit(outcome=EditOutcome.FAILED, reason=("status 1",))
+    league.change(edits={"ann": accepted, "bob": failed})
+    league.change(chain=league.link(league.cycles[0]), is_played=True)
+
+
 def make_records(store: Path, file: Path) -> None:
     """Write records of all modes and numbers of seats, with moves of a bot for a person, and forfeits."""
     lines = []
@@ -328,6 +349,7 @@ def main() -> None:
             (top / kind).mkdir()
         asyncio.run(make_store(top / "store", FINISHED, STOPPED, INTERRUPTED))
         make_run(top / "run")
+        make_league(top / "league")
         store = top / "store" / STORE_FILE
         make_records(store, top / "records.jsonl")
         make_tokens(top / "tokens.json")
