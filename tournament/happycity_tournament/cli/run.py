@@ -212,9 +212,8 @@ def resume(
     run = find_run(address)
     if run is not None:
         if isinstance(run.venue, OwnServer):
-            Store.existing(
-                run.venue.store, any_version=True
-            ).close()  # a server would make one that is missing
+            # A server would make a store that is missing.
+            Store.existing(run.venue.store, any_version=True).close()
         session_view = SessionView(
             run.venue,
             location_at(address).address,
