@@ -295,8 +295,8 @@ class Rehearsal:
             server = ("--server", f"grpc://{address}")
             run = ("tournament", "run", *server, *joined, "--rounds", "5", "--fail-on-forfeit")
             self.user.run(*run, *_PATIENT)
-            listed = self.user.run("happycity", "status", address)
-        if lost := [name for name in bots if name not in listed]:
+            listed = self.user.run("happycity", "status", address, "--json")
+        if lost := [name for name in bots if f'"{name}"' not in listed]:
             raise RehearsalError(f"happycity status doesn't list {', '.join(lost)}")
         for name in bots:
             self.prove(_PACKAGE_OF[name], f"{name} on a server")
