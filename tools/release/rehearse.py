@@ -48,6 +48,8 @@ _PACKAGE_OF = {
     "bridge": "wheel",
 }
 """What the table shows of each language's bot."""
+_PATIENT = ("--connect-seconds", "600", "--decision-seconds", "300")
+"""With which a slow machine, where a bot is built once more before it connects, lets no bot be late."""
 _TABLE = re.compile(r"^ *[-\d]+ +\w+ +\d+ .*$", re.MULTILINE)
 """The lines of standings."""
 
@@ -291,9 +293,10 @@ class Rehearsal:
                 )
             joined = [word for name in bots for word in ("--join", name)]
             server = ("--server", f"grpc://{address}")
-            self.user.run("tournament", "run", *server, *joined, "--rounds", "5", "--fail-on-forfeit")
-            listed = self.user.run("happycity", "status", address)
-        if lost := [name for name in bots if name not in listed]:
+            run = ("tournament", "run", *server, *joined, "--rounds", "5", "--fail-on-forfeit")
+            self.user.run(*run, *_PATIENT)
+            listed = self.user.run("happycity", "status", address, "--json")
+        if lost := [name for name in bots if f'"{name}"' not in listed]:
             raise RehearsalError(f"happycity status doesn't list {', '.join(lost)}")
         for name in bots:
             self.prove(_PACKAGE_OF[name], f"{name} on a server")
