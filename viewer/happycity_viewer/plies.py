@@ -149,7 +149,8 @@ def page_text(game: Json) -> str:
             gone | new | {name: value for name, value in own.items() if _OF_ONE_POSITION[name] != value}
         )
         before = shown
-    return encode({**game, "plies": plies, "think_ms": thinks, "own": _OF_ONE_POSITION})
+    read = {"bots": game["bots"], "end": game["end"]}
+    return encode({**read, "plies": plies, "think_ms": thinks, "own": _OF_ONE_POSITION})
 
 
 def encode(value: object) -> str:
