@@ -23,10 +23,8 @@ from google.protobuf.message import Message
 from happycity import BotInfo, Config, Deal, Ending, Event, Game, Mode, Phase, VoidReason
 from happycity.match import seat_results
 from happycity.records.random_games import movers_rng, play_random_game, random_move, record_random_game
-from happycity.v1 import match_pb2
 from happycity.v1 import play_service_pb2 as play
-from happycity.wire.enums import enum_number
-from happycity.wire.match import bot_info_message, result_message
+from happycity.wire.match import bot_info_message, outcome_message
 from happycity.wire.messages import config_message, decision_message
 from happycity_check.recorded_match import RecordedMatch
 
@@ -95,9 +93,8 @@ def messages() -> Iterator[tuple[str, Message]]:
     endings = [Ending.FINISHED, Ending.CRASHED, Ending.SILENT]
     reasons = ["", "IndexError: tuple index out of range", "it has never answered"]
     seats = seat_results(game.outcome, endings, reasons)
-    yield "game over", play.GameOver(match_id=MATCH_ID, result=result_message(seats))
-    reason = enum_number(match_pb2.VoidReason, VoidReason.SHUTDOWN)
-    yield "game voided", play.GameOver(match_id=LARGEST, void_reason=reason)
+    yield "game over", play.GameOver(match_id=MATCH_ID, outcome=outcome_message(seats))
+    yield "game voided", play.GameOver(match_id=LARGEST, outcome=outcome_message(VoidReason.SHUTDOWN))
     yield (
         "notice",
         play.Notice(

@@ -66,8 +66,8 @@ func (p *player) handle(batch *happycityv1.PlayResponse, out *outbox) {
 	defer p.mu.Unlock()
 	for key := range p.seats {
 		if batch.Welcome != nil && !slices.Contains(batch.Welcome.MatchIds, key.match) { // the server has forgotten it
-			void := &happycityv1.GameOver_VoidReason{VoidReason: happycityv1.VoidReason_VOID_REASON_UNKNOWN}
-			p.end(&GameOver{MatchId: key.match, End: void})
+			void := &happycityv1.MatchOutcome_VoidReason{VoidReason: happycityv1.VoidReason_VOID_REASON_UNKNOWN}
+			p.end(&GameOver{MatchId: key.match, Outcome: &happycityv1.MatchOutcome{End: void}})
 		}
 	}
 	for _, start := range batch.GetGamesStarted() {
@@ -133,7 +133,7 @@ func (p *player) end(over *GameOver) {
 		delete(p.seats, key)
 		s.cancel()
 		if !s.hasCrashed {
-			s.logForfeit(over.GetResult().GetSeats())
+			s.logForfeit(over.GetOutcome().GetResult().GetSeats())
 			p.call(p.ctx, s, nil, func() (int, error) { return 0, tell(s.bot, over) })
 		}
 	}
@@ -208,12 +208,12 @@ func (p *player) crash(s *seat, err error) {
 
 // tell calls a bot at the end of its game, if it listens.
 func tell(bot Bot, over *GameOver) error {
-	if over.GetResult() != nil {
+	if over.GetOutcome().GetResult() != nil {
 		if listener, ok := bot.(GameOverListener); ok {
 			listener.GameOver(over)
 		}
 	} else if listener, ok := bot.(GameVoidedListener); ok {
-		listener.GameVoided(over.GetMatchId(), over.GetVoidReason())
+		listener.GameVoided(over.GetMatchId(), over.GetOutcome().GetVoidReason())
 	}
 	return nil
 }

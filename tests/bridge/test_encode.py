@@ -13,7 +13,7 @@ from happycity import Config, Ending, Game, Mode, Move, MoveKind, Scoring, VoidR
 from happycity.match import seat_results
 from happycity.v1 import game_pb2
 from happycity.v1 import play_service_pb2 as play
-from happycity.wire.match import result_of
+from happycity.wire.match import outcome_of
 from happycity.wire.messages import move_of
 from happycity_bridge import encode
 from happycity_client import GameOver, GameStarted
@@ -43,13 +43,15 @@ def test_a_decision_is_the_servers(mode: Mode, seed: int) -> None:
 
 
 def test_the_form_of_a_decision() -> None:
-    # Only what may be absent by the protocol may be absent: a seat that is copied, times.
+    # Only what may be absent by the protocol may be absent: a seat that is copied, that of a round, times.
     first = next(random_decisions(Config(players=2), 1))
     line = content(encode.decision(first))
     assert line["view"]["seat"] == 0
     assert line["moves"][0] == {"kind": "MOVE_KIND_DRAW", "card": "CARD_UNSPECIFIED", "deck": 1, "coins": 0}
     assert line["view"]["decks"][0] == {"left": 28, "discarded": 0}
-    assert set(line["events"][0]) == {"kind", "seat", "card", "deck", "coins", "round"}
+    started, paid = line["events"][:2]
+    assert started.keys() == {"kind", "card", "deck", "coins", "round"}
+    assert paid.keys() == {*started, "seat"}
     assert line["clock"] == {"time_left_us": "10000000", "last_think_us": "1234", "bank_left_us": "0"}
 
     # The texts of the moves are found by the first bracket, before any other list.
@@ -67,8 +69,8 @@ def test_the_documented_decision_is_one() -> None:
     assert shown == json.dumps(documented, separators=(",", ":"))
     for text, move in zip(documented["legal"], documented["moves"], strict=True):
         assert move_of(ParseDict(move, game_pb2.Move())) is Move.parse(text)
-    for key in ("moves", "events"):
-        assert {frozenset(part) for part in documented[key]} == {frozenset(content(real)[key][0])}
+    for key, number in (("moves", 0), ("events", 1)):  # the first event, of a round, has no seat
+        assert {frozenset(part) for part in documented[key]} == {frozenset(content(real)[key][number])}
 
     # There is one of each kind.
     (row,) = re.findall(r"^\| `legal` \|(.*)\|$", BRIDGE_MD.read_text(encoding="utf-8"), flags=re.MULTILINE)
@@ -93,15 +95,15 @@ def test_starts_ends_and_errors_are_protobufs_mapping() -> None:
     # It has points, place, ending and reason by seat.
     ended = over(Ending.FINISHED, Ending.TIMEOUT)
     message = ParseDict(content(encode.game_over(ended)), play.GameOver())
-    assert (message.match_id, result_of(message.result)) == (5, ended.seats)
+    assert (message.match_id, outcome_of(message.outcome)) == (5, ended.seats)
     # The rest of the result is as it is.
-    result = content(encode.game_over(over(Ending.FINISHED, Ending.OTHER)))["result"]
+    result = content(encode.game_over(over(Ending.FINISHED, Ending.OTHER)))["outcome"]["result"]
     assert [seat["ending"] for seat in result["seats"]] == ["ENDING_FINISHED", "ENDING_UNSPECIFIED"]
     assert [seat["place"] for seat in result["seats"]] == [1, 2]
 
     # It is a game_over too, and says why.
     for reason in list(VoidReason):
-        said = {"match_id": "5", "void_reason": f"VOID_REASON_{reason.name}"}
+        said = {"match_id": "5", "outcome": {"void_reason": f"VOID_REASON_{reason.name}"}}
         assert encode.game_voided(5, reason) == {"type": "game_over", **said}
 
     # A shared program may play several seats of one match.

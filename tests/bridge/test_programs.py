@@ -110,7 +110,8 @@ async def test_a_voided_game_ends_its_program_too(open_pool: Open, tmp_path: Pat
     join(mine).game_voided(1, VoidReason.STOPPED)
     await mine.close()
     *_, over, end = (tmp_path / "diary").read_text().splitlines()
-    assert json.loads(over) == {"type": "game_over", "match_id": "1", "void_reason": "VOID_REASON_STOPPED"}
+    voided = {"void_reason": "VOID_REASON_STOPPED"}
+    assert json.loads(over) == {"type": "game_over", "match_id": "1", "outcome": voided}
     assert end == "the end"
 
 

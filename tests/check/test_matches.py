@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 from tests.game.rules.ledger import Ledger
 from tests.waiting import LIMIT
 
-from happycity import Config, Deal, Ending, Mode, VoidReason
+from happycity import Config, Deal, Ending, Mode, SeatResult, VoidReason
 from happycity.records.random_games import movers_rng, record_random_game
 from happycity.v1 import match_pb2
 from happycity.v1 import play_service_pb2 as play
 from happycity.v1.play_service_pb2_grpc import PlayServiceStub
 from happycity.wire.decisions import DecisionEncoder
-from happycity.wire.match import result_of, void_reason_of
+from happycity.wire.match import outcome_of
 from happycity.wire.messages import event_of, view_of
 from happycity_check.recorded_match import RecordedMatch
 from happycity_check.scripted_match import ScriptedMatch
@@ -59,19 +59,25 @@ def test_each_seat_starts_with_its_own_seed() -> None:
     assert list(first.bots) == list(second.bots) == ["bot", "other1", "bot", "other3"]
 
 
+def results_of(over: play.GameOver) -> tuple[SeatResult, ...]:
+    outcome = outcome_of(over.outcome)
+    assert not isinstance(outcome, VoidReason)
+    return outcome
+
+
 def test_how_a_match_ends() -> None:
     # The result is that of the rules.
     match = ScriptedMatch(7, Config(), seed=1)
     while not match.is_over:
         match.answer(0)
-    results = result_of(match.over().result)
+    results = results_of(match.over())
     assert {result.ending for result in results} == {Ending.FINISHED}
     assert match.game.outcome is not None
     assert tuple(result.place for result in results) == match.game.outcome.ranks
 
     # They share the last place, and the reason says why.
     match = ScriptedMatch(7, Config(), seed=1, seats=(1, 3))
-    results = result_of(match.over().result)
+    results = results_of(match.over())
     assert [result.ending for result in results] == [Ending.FINISHED, Ending.TIMEOUT] * 2
     assert [result.place for result in results if result.forfeited] == [3, 3]
     assert [bool(result.reason) for result in results] == [result.forfeited for result in results]
@@ -79,8 +85,8 @@ def test_how_a_match_ends() -> None:
     # Every reason of the contract can be sent.
     for reason in match_pb2.VoidReason.values()[1:]:
         over = ScriptedMatch(7, Config(), seed=1).voided(reason)
-        assert over.WhichOneof("end") == "void_reason"
-        assert void_reason_of(over.void_reason) in VoidReason
+        assert over.outcome.WhichOneof("end") == "void_reason"
+        assert isinstance(outcome_of(over.outcome), VoidReason)
 
 
 @given(config=CONFIGS, seed=st.integers(0, 10**6))
@@ -109,13 +115,13 @@ def test_start_and_end_are_those_of_the_record() -> None:
     started, over = match.started(), match.over()
     assert (started.match_id, started.seat, started.seed) == (7, 1, 2**63)
     assert list(started.bots) == ["ann", "bob"]
-    assert [seat.points for seat in result_of(over.result)] == record["outcome"]["points"]
+    assert [seat.points for seat in results_of(over)] == record["outcome"]["points"]
 
     # What the bot is asked now, it may answer; the forfeits of others stay.
     record = record_random_game(Deal.shuffle(Config(players=2), seed=1), movers_rng(1))
     record["endings"] = [Ending.TIMEOUT.value, Ending.CRASHED.value]
     record["reasons"] = ["", "IndexError"]
-    results = result_of(RecordedMatch(7, record, bots=["ann", "bob"], seat=1).over().result)
+    results = results_of(RecordedMatch(7, record, bots=["ann", "bob"], seat=1).over())
     assert [(seat.ending, seat.reason) for seat in results] == [(Ending.TIMEOUT, ""), (Ending.FINISHED, "")]
 
 

@@ -130,7 +130,7 @@ def played_without_discards(game: Game) -> list[Move]:
 def test_every_card_that_came_is_there_once(mode: Mode) -> None:
     game = Game.deal(Config(players=3, mode=mode), seed=8)
     moves, replayed = played(game), game.copy()
-    came: list[tuple[int, Card | None]] = []
+    came: list[tuple[int | None, Card | None]] = []
     for move in moves:
         replayed.apply(move)
         came += [(event.seat, event.card) for event in replayed.events if event.kind is EventKind.DRAW]

@@ -8,8 +8,8 @@ import pytest
 from tests.sdk.bots import ask, player_of, reconnect, start
 
 from happycity import VoidReason
-from happycity.v1 import match_pb2
 from happycity.v1 import play_service_pb2 as play
+from happycity.wire.match import outcome_message
 from happycity_client import Bot, Decision, Move
 
 
@@ -139,7 +139,7 @@ async def test_a_crash_is_one_line_with_the_place_in_the_authors_code(error: str
     reconnect(player, 1)
     ask(player, 2)
     assert player.outbox.take().resigns == [resign]
-    player.end(play.GameOver(match_id=1, void_reason=match_pb2.VOID_REASON_STOPPED))
+    player.end(play.GameOver(match_id=1, outcome=outcome_message(VoidReason.STOPPED)))
     assert not broken.heard_of_the_end
 
 

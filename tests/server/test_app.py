@@ -142,7 +142,7 @@ async def test_running_matches_are_voided_after_the_grace(tmp_path: Path) -> Non
         for call in calls:
             reasons: list[int] = []
             while not reasons:
-                reasons = [over.void_reason for over in (await h.next_response(call)).games_over]
+                reasons = [over.outcome.void_reason for over in (await h.next_response(call)).games_over]
             assert reasons == [match_pb2.VOID_REASON_SHUTDOWN]
             assert (await h.end_of(call)).reason == "SHUTTING_DOWN"
 

@@ -25,9 +25,9 @@ def game(number: int, *places: tuple[str, int], tournament_id: int | None = None
     seats = [match_pb2.SeatResult(place=place, rank=place, ending=finished) for _, place in places]
     config = config_message(Config(players=len(places)))
     bots = [bot for bot, _ in places]
-    result = match_pb2.MatchResult(seats=seats)
+    outcome = match_pb2.MatchOutcome(result=match_pb2.MatchResult(seats=seats))
     return match_pb.Match(
-        match_id=number, config=config, bots=bots, result=result, tournament_id=tournament_id
+        match_id=number, config=config, bots=bots, outcome=outcome, tournament_id=tournament_id
     )
 
 
@@ -52,7 +52,7 @@ async def test_figures_of_cards_and_opponents() -> None:
         game(2, ("bob", 1), ("anna", 2)),
         game(1, ("anna", 2), ("carl", 1)),
     ]
-    games[2].result.seats[0].ending = match_pb2.ENDING_TIMEOUT
+    games[2].outcome.result.seats[0].ending = match_pb2.ENDING_TIMEOUT
     bought = {
         3: [(0, "house", 2), (0, "house", 5), (1, "bank", 1)],
         2: [(1, "house", 4), (0, "bank", 1), (1, "school", 12)],

@@ -536,7 +536,7 @@ async def test_seat_is_given_up_after_a_restart(
     async with serving(folder, house="greedy") as (_, channel):
         (match, _) = (await matches_at(channel).ListMatches()).matches
         over = await ended_match(matches_at(channel), match.match_id)
-    assert over.result.seats[0].ending == match_pb2.ENDING_ABSENT
+    assert over.outcome.result.seats[0].ending == match_pb2.ENDING_ABSENT
 
 
 @pytest.mark.level(2)

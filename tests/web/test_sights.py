@@ -288,7 +288,7 @@ def sight_of_match(match: Any) -> str:
     """Return what a message of a match shows; its place in a schedule has the seed."""
     if not match.watchable:
         assert not match.HasField("deal")
-        return "result" if match.HasField("result") else "exists"
+        return "result" if match.outcome.HasField("result") else "exists"
     return "all"
 
 

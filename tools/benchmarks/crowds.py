@@ -68,10 +68,10 @@ class LightBot:
             self._seats[started.match_id] = started.seat
         for over in response.games_over:
             seat = self._seats.pop(over.match_id)
-            if over.HasField("result"):
-                self.ends[match_pb2.Ending.Name(over.result.seats[seat].ending)] += 1
+            if over.outcome.HasField("result"):
+                self.ends[match_pb2.Ending.Name(over.outcome.result.seats[seat].ending)] += 1
             else:
-                self.ends[match_pb2.VoidReason.Name(over.void_reason)] += 1
+                self.ends[match_pb2.VoidReason.Name(over.outcome.void_reason)] += 1
         self.answered += len(response.decisions)
         uniform = self._rng.random
         answers = [

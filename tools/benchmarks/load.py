@@ -449,7 +449,7 @@ def pages(given: argparse.Namespace, folder: Path, stack: ExitStack) -> None:
     config = config_message(Config(players=len(bots)))
     match = matches.CreateMatch(match_pb.CreateMatchRequest(config=config, bots=bots, seed=7))
     ended = match_pb.GetMatchRequest(match_id=match.match_id, wait=duration_message(WAIT_SECONDS))
-    while matches.GetMatch(ended).WhichOneof("end") is None:
+    while not matches.GetMatch(ended).HasField("outcome"):
         pass
     for path in (f"/matches/{match.match_id}.json", f"/matches/{match.match_id}"):
         asyncio.run(

@@ -157,7 +157,7 @@ def _figures(bot: str, games: Sequence[match_pb.Match]) -> Stats:
 
 def _seats(game: match_pb.Match, purchases: Sequence[Purchase]) -> Iterator[tuple[str, _SeatCards]]:
     """Yield the seats of a game that were not forfeited, as then others played them, with their bots."""
-    for number, (bot, result) in enumerate(zip(game.bots, game.result.seats, strict=True)):
+    for number, (bot, result) in enumerate(zip(game.bots, game.outcome.result.seats, strict=True)):
         bought: dict[str, int] = {}
         for seat, card, round_number in purchases:
             if seat == number:

@@ -73,7 +73,9 @@ class GameQuery(ListFilter):
         if self.seats not in ("", str(len(game.bots))) or self.mode not in ("", mode_of(game.config)):
             return False
         own = [
-            seat for name, seat in zip(game.bots, game.result.seats, strict=False) if self.bot in ("", name)
+            seat
+            for name, seat in zip(game.bots, game.outcome.result.seats, strict=False)
+            if self.bot in ("", name)
         ]
         if self.only == "lost":
             return all(seat.place > 1 for seat in own)
@@ -139,7 +141,9 @@ async def games_page(feeds: Feeds, request: Request, query: GameQuery) -> Page:
     """Show games of all tournaments and none, newest first, each with its cities as small squares."""
     found = await list_games(feeds, query)
     shown = [
-        match for match in found.games if match.HasField("result") and match.watchable and not match.practice
+        match
+        for match in found.games
+        if match.outcome.HasField("result") and match.watchable and not match.practice
     ]
     bought: Mapping[int, Sequence[Purchase]] = {}
     with suppress(ApiError):  # many ask for such values: the list does without

@@ -57,7 +57,7 @@ def purchases_of(record: str) -> list[Purchase]:
         for event in game.events:
             if event.kind is EventKind.ROUND_STARTED:
                 number = event.round
-            elif event.kind in _BOUGHT and event.card is not None:
+            elif event.kind in _BOUGHT and event.card is not None and event.seat is not None:
                 bought.append((event.seat, event.card.id, number))
     return bought
 

@@ -190,9 +190,9 @@ def colour_name(card: Card) -> str:
 
 def by_place(match: match_pb.Match) -> list[tuple[int, str, match_pb2.SeatResult | None]]:
     """Return seats, bots and results of a match, best first; in the order of seats before its end."""
-    if not match.HasField("result"):
+    if not match.outcome.HasField("result"):
         return [(number, bot, None) for number, bot in enumerate(match.bots)]
-    order = sorted(enumerate(match.result.seats), key=lambda entry: (entry[1].place, entry[1].rank))
+    order = sorted(enumerate(match.outcome.result.seats), key=lambda entry: (entry[1].place, entry[1].rank))
     return [(number, match.bots[number], seat) for number, seat in order]
 
 

@@ -153,7 +153,7 @@ async def bot_page(feeds: Feeds, request: Request, query: GameQuery) -> Page:
     show = feeds.arena.matches.GetMatch
     lost = [await feeds.arena.call(show, match_id=loss.match_id) for loss in losses]
     games = values["games"]
-    seats = [pair for game in games for pair in zip(game.bots, game.result.seats, strict=False)]
+    seats = [pair for game in games for pair in zip(game.bots, game.outcome.result.seats, strict=False)]
     places = Counter(seat.place for name, seat in seats if name == bot)
     notes = await _bot_notes(feeds, bot, games if values["is_over"] else [])
     values |= {
@@ -261,7 +261,7 @@ async def _bot_notes(feeds: Feeds, bot: str, games: Iterable[match_pb.Match]) ->
     """Return what the records of finished games say of a bot; games without one say nothing."""
     incidents, metrics = list[tuple[match_pb.Match, Incident]](), dict[str, Moments]()
     for game in games:
-        if not (game.watchable and game.HasField("result")):
+        if not (game.watchable and game.outcome.HasField("result")):
             continue
         try:
             read = partial(_read_notes, feeds, game.match_id)

@@ -11,11 +11,9 @@ from collections.abc import Sequence
 from google.protobuf.json_format import MessageToDict
 from google.protobuf.message import Message
 
-from happycity import Move, VoidReason
-from happycity.v1 import match_pb2
+from happycity import Move, SeatResult, VoidReason
 from happycity.v1 import play_service_pb2 as play
-from happycity.wire.enums import enum_number
-from happycity.wire.match import result_message
+from happycity.wire.match import outcome_message
 from happycity.wire.messages import config_message
 from happycity_client import Decision, GameOver, GameStarted
 
@@ -42,13 +40,16 @@ def decision(decision: Decision) -> Line:
 
 def game_over(over: GameOver) -> Line:
     """Write how a game ended."""
-    message = play.GameOver(match_id=over.match_id, result=result_message(over.seats))
-    return {"type": "game_over", **_mapped(message)}
+    return _game_over(over.match_id, over.seats)
 
 
 def game_voided(match_id: int, reason: VoidReason) -> Line:
     """Write that a match was voided: a game_over without a result."""
-    message = play.GameOver(match_id=match_id, void_reason=enum_number(match_pb2.VoidReason, reason))
+    return _game_over(match_id, reason)
+
+
+def _game_over(match_id: int, outcome: Sequence[SeatResult] | VoidReason) -> Line:
+    message = play.GameOver(match_id=match_id, outcome=outcome_message(outcome))
     return {"type": "game_over", **_mapped(message)}
 
 

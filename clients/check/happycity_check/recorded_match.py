@@ -9,7 +9,7 @@ from happycity import Ending, Event, Game, Move
 from happycity.records.record import Json
 from happycity.records.replay import deal_of, results_of
 from happycity.v1 import play_service_pb2 as play
-from happycity.wire.match import result_message
+from happycity.wire.match import outcome_message
 from happycity.wire.messages import config_message, decision_message
 
 
@@ -61,4 +61,4 @@ class RecordedMatch:
 
     def over(self) -> play.GameOver:
         """Write how the game ended."""
-        return play.GameOver(match_id=self.match_id, result=result_message(self._results))
+        return play.GameOver(match_id=self.match_id, outcome=outcome_message(self._results))

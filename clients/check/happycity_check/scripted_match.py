@@ -9,7 +9,7 @@ from happycity import Config, Ending, Event, Game
 from happycity.match import seat_results
 from happycity.v1 import match_pb2
 from happycity.v1 import play_service_pb2 as play
-from happycity.wire.match import result_message
+from happycity.wire.match import outcome_message
 from happycity.wire.messages import config_message, decision_message
 
 BOT = "bot"
@@ -102,11 +102,11 @@ class ScriptedMatch:
         endings = [Ending.TIMEOUT if seat in forfeited else Ending.FINISHED for seat in players]
         reasons = ["no answer in time" if seat in forfeited else "" for seat in players]
         results = seat_results(self.game.outcome, endings, reasons)
-        return play.GameOver(match_id=self.match_id, result=result_message(results))
+        return play.GameOver(match_id=self.match_id, outcome=outcome_message(results))
 
     def voided(self, reason: match_pb2.VoidReason.ValueType) -> play.GameOver:
         """Write that the match was voided."""
-        return play.GameOver(match_id=self.match_id, void_reason=reason)
+        return play.GameOver(match_id=self.match_id, outcome=match_pb2.MatchOutcome(void_reason=reason))
 
     def _play_others(self) -> None:
         while not self.is_over and self.game.seat not in self.seats:

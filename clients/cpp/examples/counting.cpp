@@ -20,7 +20,7 @@ class Counting : public happycity::Bot {
   }
 
   void game_over(const happycity::GameOver& over) override {
-    const auto& own = over.result().seats(seat_);
+    const auto& own = over.outcome().result().seats(seat_);
     std::printf("place %u with %u points; saw %zu cards\n", own.place(), own.points(), seen_.size());
   }
 

@@ -76,7 +76,7 @@ void Player::welcome(const v1::Welcome& welcome, Send send) {
   const Lock lock(mutex_);
   send_ = std::move(send);
   v1::GameOver over;
-  over.set_void_reason(v1::VOID_REASON_UNKNOWN);
+  over.mutable_outcome()->set_void_reason(v1::VOID_REASON_UNKNOWN);
   for (auto next = games_.begin(); next != games_.end();) {
     over.set_match_id(next->first.first);
     next = games_.upper_bound({over.match_id(), UINT32_MAX});
@@ -158,7 +158,7 @@ void Player::end(const v1::GameOver& over) {
       continue;
     }
     const auto seat = next->first.second;
-    const auto& seats = over.result().seats();
+    const auto& seats = over.outcome().result().seats();
     const v1::SeatResult& own = std::cmp_less(seat, seats.size()) ? seats[seat] : v1::SeatResult::default_instance();
     if (own.ending() > v1::ENDING_FINISHED) {
       const std::string reason = one_line(own.reason() + " (" + v1::Ending_Name(own.ending()) + ")");
@@ -215,7 +215,8 @@ void Player::serve(Game& game, Lock& lock) {
   } else if (game.over.has_value()) {
     const v1::GameOver& over = *game.over;  // changes no more
     const std::string reason = call(lock, [&] {
-      over.has_result() ? game.bot->game_over(over) : game.bot->game_voided(over.match_id(), over.void_reason());
+      over.outcome().has_result() ? game.bot->game_over(over)
+                                  : game.bot->game_voided(over.match_id(), over.outcome().void_reason());
     });
     if (!reason.empty()) {
       crash(game, reason);

@@ -751,8 +751,8 @@ type Event struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// What happened; it says which of the fields below are set.
 	Kind EventKind `protobuf:"varint,1,opt,name=kind,proto3,enum=happycity.v1.EventKind" json:"kind,omitempty"`
-	// The seat concerned; 0 when a round begins, which concerns all.
-	Seat uint32 `protobuf:"varint,2,opt,name=seat,proto3" json:"seat,omitempty"`
+	// The seat concerned; absent when a round begins, which concerns all.
+	Seat *uint32 `protobuf:"varint,2,opt,name=seat,proto3,oneof" json:"seat,omitempty"`
 	// The card.
 	Card Card `protobuf:"varint,3,opt,name=card,proto3,enum=happycity.v1.Card" json:"card,omitempty"`
 	// The deck, 1 to 3.
@@ -803,8 +803,8 @@ func (x *Event) GetKind() EventKind {
 }
 
 func (x *Event) GetSeat() uint32 {
-	if x != nil {
-		return x.Seat
+	if x != nil && x.Seat != nil {
+		return *x.Seat
 	}
 	return 0
 }
@@ -877,14 +877,15 @@ const file_happycity_v1_game_proto_rawDesc = "" +
 	"\x04deck\x18\x03 \x01(\rR\x04deck\x12\x17\n" +
 	"\x04seat\x18\x04 \x01(\rH\x00R\x04seat\x88\x01\x01\x12\x14\n" +
 	"\x05coins\x18\x05 \x01(\x11R\x05coinsB\a\n" +
-	"\x05_seat\"\xb0\x01\n" +
+	"\x05_seat\"\xbe\x01\n" +
 	"\x05Event\x12+\n" +
-	"\x04kind\x18\x01 \x01(\x0e2\x17.happycity.v1.EventKindR\x04kind\x12\x12\n" +
-	"\x04seat\x18\x02 \x01(\rR\x04seat\x12&\n" +
+	"\x04kind\x18\x01 \x01(\x0e2\x17.happycity.v1.EventKindR\x04kind\x12\x17\n" +
+	"\x04seat\x18\x02 \x01(\rH\x00R\x04seat\x88\x01\x01\x12&\n" +
 	"\x04card\x18\x03 \x01(\x0e2\x12.happycity.v1.CardR\x04card\x12\x12\n" +
 	"\x04deck\x18\x04 \x01(\rR\x04deck\x12\x14\n" +
 	"\x05coins\x18\x05 \x01(\x11R\x05coins\x12\x14\n" +
-	"\x05round\x18\x06 \x01(\rR\x05round*\x97\x01\n" +
+	"\x05round\x18\x06 \x01(\rR\x05roundB\a\n" +
+	"\x05_seat*\x97\x01\n" +
 	"\x05Phase\x12\x15\n" +
 	"\x11PHASE_UNSPECIFIED\x10\x00\x12\x10\n" +
 	"\fPHASE_MARKET\x10\x01\x12\x11\n" +
@@ -989,6 +990,7 @@ func file_happycity_v1_game_proto_init() {
 	file_happycity_v1_cards_proto_init()
 	file_happycity_v1_game_proto_msgTypes[0].OneofWrappers = []any{}
 	file_happycity_v1_game_proto_msgTypes[5].OneofWrappers = []any{}
+	file_happycity_v1_game_proto_msgTypes[6].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{

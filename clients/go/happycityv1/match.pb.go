@@ -215,7 +215,8 @@ func (IncidentKind) EnumDescriptor() ([]byte, []int) {
 	return file_happycity_v1_match_proto_rawDescGZIP(), []int{2}
 }
 
-// Where a match stands.
+// Where a match stands. It follows from the outcome of the match and, as long as there is none, from whether its game has
+// begun.
 type MatchState int32
 
 const (
@@ -743,6 +744,93 @@ func (x *MatchResult) GetSeats() []*SeatResult {
 	return nil
 }
 
+// How a match ended.
+type MatchOutcome struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What it ended with.
+	//
+	// Types that are valid to be assigned to End:
+	//
+	//	*MatchOutcome_Result
+	//	*MatchOutcome_VoidReason
+	End           isMatchOutcome_End `protobuf_oneof:"end"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MatchOutcome) Reset() {
+	*x = MatchOutcome{}
+	mi := &file_happycity_v1_match_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MatchOutcome) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MatchOutcome) ProtoMessage() {}
+
+func (x *MatchOutcome) ProtoReflect() protoreflect.Message {
+	mi := &file_happycity_v1_match_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MatchOutcome.ProtoReflect.Descriptor instead.
+func (*MatchOutcome) Descriptor() ([]byte, []int) {
+	return file_happycity_v1_match_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *MatchOutcome) GetEnd() isMatchOutcome_End {
+	if x != nil {
+		return x.End
+	}
+	return nil
+}
+
+func (x *MatchOutcome) GetResult() *MatchResult {
+	if x != nil {
+		if x, ok := x.End.(*MatchOutcome_Result); ok {
+			return x.Result
+		}
+	}
+	return nil
+}
+
+func (x *MatchOutcome) GetVoidReason() VoidReason {
+	if x != nil {
+		if x, ok := x.End.(*MatchOutcome_VoidReason); ok {
+			return x.VoidReason
+		}
+	}
+	return VoidReason_VOID_REASON_UNSPECIFIED
+}
+
+type isMatchOutcome_End interface {
+	isMatchOutcome_End()
+}
+
+type MatchOutcome_Result struct {
+	// The result, if it was played to its end.
+	Result *MatchResult `protobuf:"bytes,1,opt,name=result,proto3,oneof"`
+}
+
+type MatchOutcome_VoidReason struct {
+	// Why it was voided.
+	VoidReason VoidReason `protobuf:"varint,2,opt,name=void_reason,json=voidReason,proto3,enum=happycity.v1.VoidReason,oneof"`
+}
+
+func (*MatchOutcome_Result) isMatchOutcome_End() {}
+
+func (*MatchOutcome_VoidReason) isMatchOutcome_End() {}
+
 var File_happycity_v1_match_proto protoreflect.FileDescriptor
 
 const file_happycity_v1_match_proto_rawDesc = "" +
@@ -786,7 +874,12 @@ const file_happycity_v1_match_proto_rawDesc = "" +
 	"\x06reason\x18\b \x01(\tH\x00R\x06reason\x88\x01\x01B\t\n" +
 	"\a_reason\"=\n" +
 	"\vMatchResult\x12.\n" +
-	"\x05seats\x18\x01 \x03(\v2\x18.happycity.v1.SeatResultR\x05seats*O\n" +
+	"\x05seats\x18\x01 \x03(\v2\x18.happycity.v1.SeatResultR\x05seats\"\x87\x01\n" +
+	"\fMatchOutcome\x123\n" +
+	"\x06result\x18\x01 \x01(\v2\x19.happycity.v1.MatchResultH\x00R\x06result\x12;\n" +
+	"\vvoid_reason\x18\x02 \x01(\x0e2\x18.happycity.v1.VoidReasonH\x00R\n" +
+	"voidReasonB\x05\n" +
+	"\x03end*O\n" +
 	"\bFallback\x12\x18\n" +
 	"\x14FALLBACK_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10FALLBACK_NEUTRAL\x10\x01\x12\x13\n" +
@@ -836,7 +929,7 @@ func file_happycity_v1_match_proto_rawDescGZIP() []byte {
 }
 
 var file_happycity_v1_match_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
-var file_happycity_v1_match_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
+var file_happycity_v1_match_proto_msgTypes = make([]protoimpl.MessageInfo, 6)
 var file_happycity_v1_match_proto_goTypes = []any{
 	(Fallback)(0),               // 0: happycity.v1.Fallback
 	(Ending)(0),                 // 1: happycity.v1.Ending
@@ -848,24 +941,27 @@ var file_happycity_v1_match_proto_goTypes = []any{
 	(*Incident)(nil),            // 7: happycity.v1.Incident
 	(*SeatResult)(nil),          // 8: happycity.v1.SeatResult
 	(*MatchResult)(nil),         // 9: happycity.v1.MatchResult
-	(*durationpb.Duration)(nil), // 10: google.protobuf.Duration
+	(*MatchOutcome)(nil),        // 10: happycity.v1.MatchOutcome
+	(*durationpb.Duration)(nil), // 11: google.protobuf.Duration
 }
 var file_happycity_v1_match_proto_depIdxs = []int32{
-	10, // 0: happycity.v1.TimeControl.connect_time:type_name -> google.protobuf.Duration
-	10, // 1: happycity.v1.TimeControl.decision_time:type_name -> google.protobuf.Duration
-	10, // 2: happycity.v1.TimeControl.bank_time:type_name -> google.protobuf.Duration
-	10, // 3: happycity.v1.TimeControl.increment:type_name -> google.protobuf.Duration
-	10, // 4: happycity.v1.TimeControl.margin:type_name -> google.protobuf.Duration
-	10, // 5: happycity.v1.FailurePolicy.grace_time:type_name -> google.protobuf.Duration
+	11, // 0: happycity.v1.TimeControl.connect_time:type_name -> google.protobuf.Duration
+	11, // 1: happycity.v1.TimeControl.decision_time:type_name -> google.protobuf.Duration
+	11, // 2: happycity.v1.TimeControl.bank_time:type_name -> google.protobuf.Duration
+	11, // 3: happycity.v1.TimeControl.increment:type_name -> google.protobuf.Duration
+	11, // 4: happycity.v1.TimeControl.margin:type_name -> google.protobuf.Duration
+	11, // 5: happycity.v1.FailurePolicy.grace_time:type_name -> google.protobuf.Duration
 	0,  // 6: happycity.v1.FailurePolicy.fallback:type_name -> happycity.v1.Fallback
 	2,  // 7: happycity.v1.Incident.kind:type_name -> happycity.v1.IncidentKind
 	1,  // 8: happycity.v1.SeatResult.ending:type_name -> happycity.v1.Ending
 	8,  // 9: happycity.v1.MatchResult.seats:type_name -> happycity.v1.SeatResult
-	10, // [10:10] is the sub-list for method output_type
-	10, // [10:10] is the sub-list for method input_type
-	10, // [10:10] is the sub-list for extension type_name
-	10, // [10:10] is the sub-list for extension extendee
-	0,  // [0:10] is the sub-list for field type_name
+	9,  // 10: happycity.v1.MatchOutcome.result:type_name -> happycity.v1.MatchResult
+	4,  // 11: happycity.v1.MatchOutcome.void_reason:type_name -> happycity.v1.VoidReason
+	12, // [12:12] is the sub-list for method output_type
+	12, // [12:12] is the sub-list for method input_type
+	12, // [12:12] is the sub-list for extension type_name
+	12, // [12:12] is the sub-list for extension extendee
+	0,  // [0:12] is the sub-list for field type_name
 }
 
 func init() { file_happycity_v1_match_proto_init() }
@@ -876,13 +972,17 @@ func file_happycity_v1_match_proto_init() {
 	file_happycity_v1_match_proto_msgTypes[1].OneofWrappers = []any{}
 	file_happycity_v1_match_proto_msgTypes[2].OneofWrappers = []any{}
 	file_happycity_v1_match_proto_msgTypes[3].OneofWrappers = []any{}
+	file_happycity_v1_match_proto_msgTypes[5].OneofWrappers = []any{
+		(*MatchOutcome_Result)(nil),
+		(*MatchOutcome_VoidReason)(nil),
+	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_happycity_v1_match_proto_rawDesc), len(file_happycity_v1_match_proto_rawDesc)),
 			NumEnums:      5,
-			NumMessages:   5,
+			NumMessages:   6,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -976,12 +976,7 @@ type GameOver struct {
 	// The match.
 	MatchId int64 `protobuf:"varint,1,opt,name=match_id,json=matchId,proto3" json:"match_id,omitempty"`
 	// How it ended.
-	//
-	// Types that are valid to be assigned to End:
-	//
-	//	*GameOver_Result
-	//	*GameOver_VoidReason
-	End           isGameOver_End `protobuf_oneof:"end"`
+	Outcome       *MatchOutcome `protobuf:"bytes,2,opt,name=outcome,proto3" json:"outcome,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1023,48 +1018,12 @@ func (x *GameOver) GetMatchId() int64 {
 	return 0
 }
 
-func (x *GameOver) GetEnd() isGameOver_End {
+func (x *GameOver) GetOutcome() *MatchOutcome {
 	if x != nil {
-		return x.End
+		return x.Outcome
 	}
 	return nil
 }
-
-func (x *GameOver) GetResult() *MatchResult {
-	if x != nil {
-		if x, ok := x.End.(*GameOver_Result); ok {
-			return x.Result
-		}
-	}
-	return nil
-}
-
-func (x *GameOver) GetVoidReason() VoidReason {
-	if x != nil {
-		if x, ok := x.End.(*GameOver_VoidReason); ok {
-			return x.VoidReason
-		}
-	}
-	return VoidReason_VOID_REASON_UNSPECIFIED
-}
-
-type isGameOver_End interface {
-	isGameOver_End()
-}
-
-type GameOver_Result struct {
-	// The result.
-	Result *MatchResult `protobuf:"bytes,2,opt,name=result,proto3,oneof"`
-}
-
-type GameOver_VoidReason struct {
-	// Why the match was voided.
-	VoidReason VoidReason `protobuf:"varint,3,opt,name=void_reason,json=voidReason,proto3,enum=happycity.v1.VoidReason,oneof"`
-}
-
-func (*GameOver_Result) isGameOver_End() {}
-
-func (*GameOver_VoidReason) isGameOver_End() {}
 
 // A message about the bot's play.
 type Notice struct {
@@ -1273,13 +1232,10 @@ const file_happycity_v1_play_service_proto_rawDesc = "" +
 	"\r_time_left_usB\x0f\n" +
 	"\r_bank_left_usB\x10\n" +
 	"\x0e_last_think_usB\x10\n" +
-	"\x0e_round_trip_us\"\x9e\x01\n" +
+	"\x0e_round_trip_us\"[\n" +
 	"\bGameOver\x12\x19\n" +
-	"\bmatch_id\x18\x01 \x01(\x03R\amatchId\x123\n" +
-	"\x06result\x18\x02 \x01(\v2\x19.happycity.v1.MatchResultH\x00R\x06result\x12;\n" +
-	"\vvoid_reason\x18\x03 \x01(\x0e2\x18.happycity.v1.VoidReasonH\x00R\n" +
-	"voidReasonB\x05\n" +
-	"\x03end\"\xd2\x01\n" +
+	"\bmatch_id\x18\x01 \x01(\x03R\amatchId\x124\n" +
+	"\aoutcome\x18\x02 \x01(\v2\x1a.happycity.v1.MatchOutcomeR\aoutcome\"\xd2\x01\n" +
 	"\x06Notice\x12,\n" +
 	"\x04kind\x18\x01 \x01(\x0e2\x18.happycity.v1.NoticeKindR\x04kind\x12\x1e\n" +
 	"\bmatch_id\x18\x02 \x01(\x03H\x00R\amatchId\x88\x01\x01\x12$\n" +
@@ -1347,8 +1303,7 @@ var file_happycity_v1_play_service_proto_goTypes = []any{
 	(*View)(nil),         // 18: happycity.v1.View
 	(*Move)(nil),         // 19: happycity.v1.Move
 	(*Event)(nil),        // 20: happycity.v1.Event
-	(*MatchResult)(nil),  // 21: happycity.v1.MatchResult
-	(VoidReason)(0),      // 22: happycity.v1.VoidReason
+	(*MatchOutcome)(nil), // 21: happycity.v1.MatchOutcome
 }
 var file_happycity_v1_play_service_proto_depIdxs = []int32{
 	2,  // 0: happycity.v1.PlayRequest.hello:type_name -> happycity.v1.Hello
@@ -1369,16 +1324,15 @@ var file_happycity_v1_play_service_proto_depIdxs = []int32{
 	19, // 15: happycity.v1.Decision.moves:type_name -> happycity.v1.Move
 	20, // 16: happycity.v1.Decision.events:type_name -> happycity.v1.Event
 	11, // 17: happycity.v1.Decision.clock:type_name -> happycity.v1.Clock
-	21, // 18: happycity.v1.GameOver.result:type_name -> happycity.v1.MatchResult
-	22, // 19: happycity.v1.GameOver.void_reason:type_name -> happycity.v1.VoidReason
-	0,  // 20: happycity.v1.Notice.kind:type_name -> happycity.v1.NoticeKind
-	1,  // 21: happycity.v1.PlayService.Play:input_type -> happycity.v1.PlayRequest
-	7,  // 22: happycity.v1.PlayService.Play:output_type -> happycity.v1.PlayResponse
-	22, // [22:23] is the sub-list for method output_type
-	21, // [21:22] is the sub-list for method input_type
-	21, // [21:21] is the sub-list for extension type_name
-	21, // [21:21] is the sub-list for extension extendee
-	0,  // [0:21] is the sub-list for field type_name
+	21, // 18: happycity.v1.GameOver.outcome:type_name -> happycity.v1.MatchOutcome
+	0,  // 19: happycity.v1.Notice.kind:type_name -> happycity.v1.NoticeKind
+	1,  // 20: happycity.v1.PlayService.Play:input_type -> happycity.v1.PlayRequest
+	7,  // 21: happycity.v1.PlayService.Play:output_type -> happycity.v1.PlayResponse
+	21, // [21:22] is the sub-list for method output_type
+	20, // [20:21] is the sub-list for method input_type
+	20, // [20:20] is the sub-list for extension type_name
+	20, // [20:20] is the sub-list for extension extendee
+	0,  // [0:20] is the sub-list for field type_name
 }
 
 func init() { file_happycity_v1_play_service_proto_init() }
@@ -1392,10 +1346,6 @@ func file_happycity_v1_play_service_proto_init() {
 	file_happycity_v1_play_service_proto_msgTypes[1].OneofWrappers = []any{}
 	file_happycity_v1_play_service_proto_msgTypes[3].OneofWrappers = []any{}
 	file_happycity_v1_play_service_proto_msgTypes[10].OneofWrappers = []any{}
-	file_happycity_v1_play_service_proto_msgTypes[11].OneofWrappers = []any{
-		(*GameOver_Result)(nil),
-		(*GameOver_VoidReason)(nil),
-	}
 	file_happycity_v1_play_service_proto_msgTypes[12].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{

@@ -93,7 +93,7 @@ async def practise(
             )
             match = await _call(settings, stub.CreatePracticeMatch, request)
             match = await match_at_end(partial(_call, settings, stub.GetMatch), match.match_id)
-            if not match.HasField("result"):
+            if not match.outcome.HasField("result"):
                 raise HappyCityError(f"{settings.target.address} aborted match {match.match_id}")
 
 

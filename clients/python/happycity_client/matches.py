@@ -18,5 +18,5 @@ async def match_at_end(
     request = pb.GetMatchRequest(match_id=match_id, wait=duration_message(WAIT_SECONDS))
     while True:
         match = await get_match(request)
-        if match.WhichOneof("end") is not None:
+        if match.HasField("outcome"):
             return match

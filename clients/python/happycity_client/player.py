@@ -12,11 +12,10 @@ from pathlib import Path
 
 from google.protobuf.message import DecodeError
 
-from happycity import Move
+from happycity import Move, VoidReason
 from happycity.match import one_line
-from happycity.v1 import match_pb2
 from happycity.v1 import play_service_pb2 as play
-from happycity.wire.match import result_of, void_reason_of
+from happycity.wire.match import outcome_message, outcome_of
 from happycity_client.bot import NO_GAME, Bot, BotFactory, GameOver
 from happycity_client.decision import Decision
 from happycity_client.errors import IllegalChoiceError, ProtocolError
@@ -113,7 +112,7 @@ class Player:
     def keep(self, match_ids: Collection[int]) -> None:
         """End the games of all other matches as voided, because the server no longer knows them."""
         for match_id in self._seats.keys() - set(match_ids):
-            self.end(play.GameOver(match_id=match_id, void_reason=match_pb2.VOID_REASON_UNKNOWN))
+            self.end(play.GameOver(match_id=match_id, outcome=outcome_message(VoidReason.UNKNOWN)))
 
     def start(self, message: play.GameStarted) -> None:
         """Begin a game in one seat, unless it is being played."""
@@ -153,20 +152,20 @@ class Player:
 
     def end(self, message: play.GameOver) -> None:
         """End a match: in every seat that the bot has there, the game is over or voided."""
-        over = GameOver(message.match_id, result_of(message.result))
+        outcome = outcome_of(message.outcome)
         for seat in self._seats.pop(message.match_id, {}).values():
             seat.cancel_task()
             if seat.bot is None:
                 continue
             try:
-                if message.WhichOneof("end") != "result":
-                    seat.bot.game_voided(message.match_id, void_reason_of(message.void_reason))
+                if isinstance(outcome, VoidReason):
+                    seat.bot.game_voided(message.match_id, outcome)
                     continue
-                own = over.seats[seat.number]
+                own = outcome[seat.number]
                 if own.forfeited:
                     ending = f"{own.ending.word}: {own.reason}" if own.reason else own.ending.word
                     self.log.warning("%s: the seat was forfeited: %s", seat, one_line(ending))
-                seat.bot.game_over(over)
+                seat.bot.game_over(GameOver(message.match_id, outcome))
             except Exception as error:  # the boundary to the author's code
                 self.log.error("%s: the bot crashed at the end of the game", seat, exc_info=error)
 

@@ -11,7 +11,7 @@ use tokio::time::timeout;
 
 use crate::decision::{Bot, Decision, Factory};
 use crate::error::one_line;
-use crate::v1::game_over::End;
+use crate::v1::match_outcome::End;
 use crate::v1::{self, Answer, Ending, GameStarted, NoticeKind, PlayRequest, PlayResponse, Pong, Resign, VoidReason};
 
 /// To the server, on one connection; what is sent once it is lost is dropped.
@@ -57,7 +57,7 @@ impl Player {
         }
         batch.games_started.into_iter().for_each(|started| games.start(started, out));
         batch.decisions.into_iter().try_for_each(|decision| games.decide(decision, out))?;
-        batch.games_over.into_iter().for_each(|over| games.end(|match_id| match_id == over.match_id, over.end));
+        batch.games_over.into_iter().for_each(|over| games.end(|match_id| match_id == over.match_id, over.outcome.and_then(|outcome| outcome.end)));
         for _ in 0..games.tasks.len().min(self.threads - games.busy) {
             games.busy += 1;
             let player = self.clone();

@@ -654,9 +654,9 @@ pub struct Event {
     /// What happened; it says which of the fields below are set.
     #[prost(enumeration = "EventKind", tag = "1")]
     pub kind: i32,
-    /// The seat concerned; 0 when a round begins, which concerns all.
-    #[prost(uint32, tag = "2")]
-    pub seat: u32,
+    /// The seat concerned; absent when a round begins, which concerns all.
+    #[prost(uint32, optional, tag = "2")]
+    pub seat: ::core::option::Option<u32>,
     /// The card.
     #[prost(enumeration = "Card", tag = "3")]
     pub card: i32,
@@ -969,6 +969,26 @@ pub struct MatchResult {
     #[prost(message, repeated, tag = "1")]
     pub seats: ::prost::alloc::vec::Vec<SeatResult>,
 }
+/// How a match ended.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct MatchOutcome {
+    /// What it ended with.
+    #[prost(oneof = "match_outcome::End", tags = "1, 2")]
+    pub end: ::core::option::Option<match_outcome::End>,
+}
+/// Nested message and enum types in `MatchOutcome`.
+pub mod match_outcome {
+    /// What it ended with.
+    #[derive(Clone, PartialEq, ::prost::Oneof)]
+    pub enum End {
+        /// The result, if it was played to its end.
+        #[prost(message, tag = "1")]
+        Result(super::MatchResult),
+        /// Why it was voided.
+        #[prost(enumeration = "super::VoidReason", tag = "2")]
+        VoidReason(i32),
+    }
+}
 /// What is played for a bot that doesn't choose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
 #[repr(i32)]
@@ -1100,7 +1120,8 @@ impl IncidentKind {
         }
     }
 }
-/// Where a match stands.
+/// Where a match stands. It follows from the outcome of the match and, as long as there is none, from whether its game has
+/// begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
 #[repr(i32)]
 pub enum MatchState {
@@ -1384,21 +1405,8 @@ pub struct GameOver {
     #[prost(int64, tag = "1")]
     pub match_id: i64,
     /// How it ended.
-    #[prost(oneof = "game_over::End", tags = "2, 3")]
-    pub end: ::core::option::Option<game_over::End>,
-}
-/// Nested message and enum types in `GameOver`.
-pub mod game_over {
-    /// How it ended.
-    #[derive(Clone, PartialEq, ::prost::Oneof)]
-    pub enum End {
-        /// The result.
-        #[prost(message, tag = "2")]
-        Result(super::MatchResult),
-        /// Why the match was voided.
-        #[prost(enumeration = "super::VoidReason", tag = "3")]
-        VoidReason(i32),
-    }
+    #[prost(message, optional, tag = "2")]
+    pub outcome: ::core::option::Option<MatchOutcome>,
 }
 /// A message about the bot's play.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]

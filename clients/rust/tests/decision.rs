@@ -13,7 +13,7 @@ fn parts() {
         decision_id: 3,
         view: Some(View { round: 2, seat: 1, ..View::default() }),
         moves: vec![Move { coins: 1, ..Move::default() }, Move { coins: -2, ..Move::default() }],
-        events: vec![Event { seat: 4, ..Event::default() }],
+        events: vec![Event { seat: Some(4), ..Event::default() }],
         clock: None,
     };
     let decision = Decision::from(message.clone());

@@ -125,9 +125,11 @@ class PracticeMatches:
                 async with slots:
                     match_id = await self._created(opened, request, deadline)
                     match = await match_at_end(partial(opened.call, opened.matches.GetMatch), match_id)
-                if not match.HasField("result"):
+                if not match.outcome.HasField("result"):
                     raise ServerError(f"the server {server.address} aborted match {match_id}")
-                return PracticeGame(match_id, deal, seated, seated.index(plan.bot), result_of(match.result))
+                return PracticeGame(
+                    match_id, deal, seated, seated.index(plan.bot), result_of(match.outcome.result)
+                )
 
             async with running(*map(play_one, range(plan.games))) as tasks:
                 for task in asyncio.as_completed(tasks):

@@ -1,7 +1,7 @@
 import { Console } from "node:console";
 import { type Bot, type BotFactory, Decision, type GameStarted } from "./decision.js";
 import { oneLine } from "./failure.js";
-import { Ending, VoidReason } from "./gen/received/happycity/v1/match.js";
+import { Ending, type MatchOutcome, VoidReason } from "./gen/received/happycity/v1/match.js";
 import type * as wire from "./gen/received/happycity/v1/play_service.js";
 import type { PlayRequest } from "./gen/sent/happycity/v1/play_service.js";
 
@@ -91,13 +91,13 @@ export class Player {
   }
 
   /** End a match: in every seat that the bot has there, the game is over or voided. */
-  end(matchId: bigint, end: wire.GameOver["end"]): void {
+  end(matchId: bigint, end: MatchOutcome["end"]): void {
     for (const game of this.#games.values()) {
       if (game.matchId === matchId) this.#end(game, end);
     }
   }
 
-  async #end(game: Game, end: wire.GameOver["end"]): Promise<void> {
+  async #end(game: Game, end: MatchOutcome["end"]): Promise<void> {
     const { matchId, seat, bot } = game;
     stopThinking(game);
     this.#games.delete(`${matchId}/${seat}`);

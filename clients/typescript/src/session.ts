@@ -135,7 +135,7 @@ export class Session implements Outbox {
       await nextTurn(); // answers go out, and there may be a ping
       turn = performance.now();
     }
-    for (const { matchId, end } of response.gamesOver) this.player.end(matchId, end);
+    for (const { matchId, outcome } of response.gamesOver) this.player.end(matchId, outcome?.end);
   }
 
   #greet(welcome: Welcome | undefined): void {

@@ -65,8 +65,8 @@ class Event(NamedTuple):
 
     kind: EventKind
     """It says which of the fields below are set."""
-    seat: int = 0
-    """The seat concerned; 0 when a round begins, which concerns all."""
+    seat: int | None = None
+    """The seat concerned; None when a round begins, which concerns all."""
     card: Card | None = None
     deck: int = 0
     """1 to 3."""

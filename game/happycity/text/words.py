@@ -64,7 +64,7 @@ def move_in_words(
 
 def event_in_words(event: Event, bots: Sequence[str] = (), *, texts: NullTranslations = ENGLISH) -> str:
     """Return one event as a sentence without a full stop: `greedy built Museum (4 coins)`."""
-    if event.kind is EventKind.ROUND_STARTED:
+    if event.kind is EventKind.ROUND_STARTED or event.seat is None:
         return texts.gettext(ROUND_TEXT) % {"round": event.round}
     return f"{seat_name(bots, event.seat, texts)} {action_in_words(event, texts=texts)}"
 
@@ -83,11 +83,12 @@ def events_in_words(
     sentences = []
     for (kind, seat), group in groupby(events, _subject):
         row = list(group)
-        if kind is EventKind.ROUND_STARTED:
-            sentences.append(event_in_words(row[0], bots, texts=texts))
-        elif kind is EventKind.INCOME_PAID:
-            gains = ", ".join(f"{seat_name(bots, event.seat, texts)} {event.coins:+}" for event in row)
+        if kind is EventKind.INCOME_PAID:
+            paid = ((event.seat, event.coins) for event in row if event.seat is not None)
+            gains = ", ".join(f"{seat_name(bots, seat, texts)} {coins:+}" for seat, coins in paid)
             sentences.append(texts.gettext(INCOMES_TEXT) % {"gains": gains})
+        elif seat is None:
+            sentences.append(event_in_words(row[0], bots, texts=texts))
         else:
             actions = ", ".join(action_in_words(event, texts=texts) for event in row)
             sentences.append(f"{seat_name(bots, seat, texts)} {actions}")
@@ -139,10 +140,10 @@ INCOMES_TEXT = "incomes: %(gains)s"
 SEAT_TEXT = "seat %(number)s"
 
 
-def _subject(event: Event) -> tuple[EventKind | None, int]:
+def _subject(event: Event) -> tuple[EventKind | None, int | None]:
     """Return what events in a row have in common if one sentence has them."""
     if event.kind in (EventKind.ROUND_STARTED, EventKind.INCOME_PAID):
-        return event.kind, -1
+        return event.kind, None
     return None, event.seat
 
 

@@ -448,7 +448,7 @@ class Event(_message.Message):
     kind: Global___EventKind.ValueType
     """What happened; it says which of the fields below are set."""
     seat: _builtins.int
-    """The seat concerned; 0 when a round begins, which concerns all."""
+    """The seat concerned; absent when a round begins, which concerns all."""
     card: _cards_pb2.Card.ValueType
     """The card."""
     deck: _builtins.int
@@ -461,16 +461,18 @@ class Event(_message.Message):
         self,
         *,
         kind: Global___EventKind.ValueType = ...,
-        seat: _builtins.int = ...,
+        seat: _builtins.int | None = ...,
         card: _cards_pb2.Card.ValueType = ...,
         deck: _builtins.int = ...,
         coins: _builtins.int = ...,
         round: _builtins.int = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_seat", b"_seat", "seat", b"seat"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["card", b"card", "coins", b"coins", "deck", b"deck", "kind", b"kind", "round", b"round", "seat", b"seat"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_seat", b"_seat", "card", b"card", "coins", b"coins", "deck", b"deck", "kind", b"kind", "round", b"round", "seat", b"seat"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__seat: _TypeAlias = _typing.Literal["seat"]  # noqa: Y015
+    _WhichOneofArgType__seat: _TypeAlias = _typing.Literal["_seat", b"_seat"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__seat) -> _WhichOneofReturnType__seat | None: ...
 
 Global___Event: _TypeAlias = Event  # noqa: Y015

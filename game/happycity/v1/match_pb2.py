@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x18happycity/v1/match.proto\x12\x0chappycity.v1\x1a\x1egoogle/protobuf/duration.proto\"\x89\x02\n\x0bTimeControl\x12/\n\x0c\x63onnect_time\x18\x01 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x30\n\rdecision_time\x18\x02 \x01(\x0b\x32\x19.google.protobuf.Duration\x12,\n\tbank_time\x18\x03 \x01(\x0b\x32\x19.google.protobuf.Duration\x12,\n\tincrement\x18\x04 \x01(\x0b\x32\x19.google.protobuf.Duration\x12)\n\x06margin\x18\x05 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x10\n\x08no_clock\x18\x06 \x01(\x08\"\x8c\x02\n\rFailurePolicy\x12\x18\n\x0bmax_strikes\x18\x01 \x01(\rH\x00\x88\x01\x01\x12-\n\ngrace_time\x18\x02 \x01(\x0b\x32\x19.google.protobuf.Duration\x12-\n\x08\x66\x61llback\x18\x03 \x01(\x0e\x32\x16.happycity.v1.FallbackH\x01\x88\x01\x01\x12\x1d\n\x10\x64isqualify_share\x18\x04 \x01(\x01H\x02\x88\x01\x01\x12\x1d\n\x10\x64isqualify_games\x18\x05 \x01(\rH\x03\x88\x01\x01\x42\x0e\n\x0c_max_strikesB\x0b\n\t_fallbackB\x13\n\x11_disqualify_shareB\x13\n\x11_disqualify_games\"z\n\x08Incident\x12\x18\n\x0b\x64\x65\x63ision_id\x18\x01 \x01(\rH\x00\x88\x01\x01\x12\x0c\n\x04seat\x18\x02 \x01(\r\x12(\n\x04kind\x18\x03 \x01(\x0e\x32\x1a.happycity.v1.IncidentKind\x12\x0c\n\x04text\x18\x04 \x01(\tB\x0e\n\x0c_decision_id\"\xb3\x01\n\nSeatResult\x12\x0e\n\x06points\x18\x01 \x01(\r\x12\r\n\x05\x63oins\x18\x02 \x01(\r\x12\x13\n\x0binhabitants\x18\x03 \x01(\r\x12\x0e\n\x06hearts\x18\x04 \x01(\r\x12\x0c\n\x04rank\x18\x05 \x01(\r\x12\r\n\x05place\x18\x06 \x01(\r\x12$\n\x06\x65nding\x18\x07 \x01(\x0e\x32\x14.happycity.v1.Ending\x12\x13\n\x06reason\x18\x08 \x01(\tH\x00\x88\x01\x01\x42\t\n\x07_reason\"6\n\x0bMatchResult\x12\'\n\x05seats\x18\x01 \x03(\x0b\x32\x18.happycity.v1.SeatResult*O\n\x08\x46\x61llback\x12\x18\n\x14\x46\x41LLBACK_UNSPECIFIED\x10\x00\x12\x14\n\x10\x46\x41LLBACK_NEUTRAL\x10\x01\x12\x13\n\x0f\x46\x41LLBACK_RANDOM\x10\x02*\xde\x01\n\x06\x45nding\x12\x16\n\x12\x45NDING_UNSPECIFIED\x10\x00\x12\x13\n\x0f\x45NDING_FINISHED\x10\x01\x12\x12\n\x0e\x45NDING_TIMEOUT\x10\x02\x12\x12\n\x0e\x45NDING_ILLEGAL\x10\x03\x12\x17\n\x13\x45NDING_DISCONNECTED\x10\x04\x12\x13\n\x0f\x45NDING_RESIGNED\x10\x05\x12\x12\n\x0e\x45NDING_CRASHED\x10\x06\x12\x11\n\rENDING_ABSENT\x10\x07\x12\x17\n\x13\x45NDING_DISQUALIFIED\x10\x08\x12\x11\n\rENDING_SILENT\x10\t*\x85\x01\n\x0cIncidentKind\x12\x1d\n\x19INCIDENT_KIND_UNSPECIFIED\x10\x00\x12\x19\n\x15INCIDENT_KIND_TIMEOUT\x10\x01\x12 \n\x1cINCIDENT_KIND_ILLEGAL_ANSWER\x10\x02\x12\x19\n\x15INCIDENT_KIND_FORFEIT\x10\x03*\x8d\x01\n\nMatchState\x12\x1b\n\x17MATCH_STATE_UNSPECIFIED\x10\x00\x12\x17\n\x13MATCH_STATE_WAITING\x10\x01\x12\x17\n\x13MATCH_STATE_RUNNING\x10\x02\x12\x18\n\x14MATCH_STATE_FINISHED\x10\x03\x12\x16\n\x12MATCH_STATE_VOIDED\x10\x04*\x93\x01\n\nVoidReason\x12\x1b\n\x17VOID_REASON_UNSPECIFIED\x10\x00\x12\x18\n\x14VOID_REASON_SHUTDOWN\x10\x01\x12\x1c\n\x18VOID_REASON_SERVER_ERROR\x10\x02\x12\x17\n\x13VOID_REASON_STOPPED\x10\x03\x12\x17\n\x13VOID_REASON_UNKNOWN\x10\x04\x42Q\n\x10\x64\x65v.happycity.v1P\x01Z;github.com/happycity-arena/happycity/clients/go/happycityv1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x18happycity/v1/match.proto\x12\x0chappycity.v1\x1a\x1egoogle/protobuf/duration.proto\"\x89\x02\n\x0bTimeControl\x12/\n\x0c\x63onnect_time\x18\x01 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x30\n\rdecision_time\x18\x02 \x01(\x0b\x32\x19.google.protobuf.Duration\x12,\n\tbank_time\x18\x03 \x01(\x0b\x32\x19.google.protobuf.Duration\x12,\n\tincrement\x18\x04 \x01(\x0b\x32\x19.google.protobuf.Duration\x12)\n\x06margin\x18\x05 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x10\n\x08no_clock\x18\x06 \x01(\x08\"\x8c\x02\n\rFailurePolicy\x12\x18\n\x0bmax_strikes\x18\x01 \x01(\rH\x00\x88\x01\x01\x12-\n\ngrace_time\x18\x02 \x01(\x0b\x32\x19.google.protobuf.Duration\x12-\n\x08\x66\x61llback\x18\x03 \x01(\x0e\x32\x16.happycity.v1.FallbackH\x01\x88\x01\x01\x12\x1d\n\x10\x64isqualify_share\x18\x04 \x01(\x01H\x02\x88\x01\x01\x12\x1d\n\x10\x64isqualify_games\x18\x05 \x01(\rH\x03\x88\x01\x01\x42\x0e\n\x0c_max_strikesB\x0b\n\t_fallbackB\x13\n\x11_disqualify_shareB\x13\n\x11_disqualify_games\"z\n\x08Incident\x12\x18\n\x0b\x64\x65\x63ision_id\x18\x01 \x01(\rH\x00\x88\x01\x01\x12\x0c\n\x04seat\x18\x02 \x01(\r\x12(\n\x04kind\x18\x03 \x01(\x0e\x32\x1a.happycity.v1.IncidentKind\x12\x0c\n\x04text\x18\x04 \x01(\tB\x0e\n\x0c_decision_id\"\xb3\x01\n\nSeatResult\x12\x0e\n\x06points\x18\x01 \x01(\r\x12\r\n\x05\x63oins\x18\x02 \x01(\r\x12\x13\n\x0binhabitants\x18\x03 \x01(\r\x12\x0e\n\x06hearts\x18\x04 \x01(\r\x12\x0c\n\x04rank\x18\x05 \x01(\r\x12\r\n\x05place\x18\x06 \x01(\r\x12$\n\x06\x65nding\x18\x07 \x01(\x0e\x32\x14.happycity.v1.Ending\x12\x13\n\x06reason\x18\x08 \x01(\tH\x00\x88\x01\x01\x42\t\n\x07_reason\"6\n\x0bMatchResult\x12\'\n\x05seats\x18\x01 \x03(\x0b\x32\x18.happycity.v1.SeatResult\"s\n\x0cMatchOutcome\x12+\n\x06result\x18\x01 \x01(\x0b\x32\x19.happycity.v1.MatchResultH\x00\x12/\n\x0bvoid_reason\x18\x02 \x01(\x0e\x32\x18.happycity.v1.VoidReasonH\x00\x42\x05\n\x03\x65nd*O\n\x08\x46\x61llback\x12\x18\n\x14\x46\x41LLBACK_UNSPECIFIED\x10\x00\x12\x14\n\x10\x46\x41LLBACK_NEUTRAL\x10\x01\x12\x13\n\x0f\x46\x41LLBACK_RANDOM\x10\x02*\xde\x01\n\x06\x45nding\x12\x16\n\x12\x45NDING_UNSPECIFIED\x10\x00\x12\x13\n\x0f\x45NDING_FINISHED\x10\x01\x12\x12\n\x0e\x45NDING_TIMEOUT\x10\x02\x12\x12\n\x0e\x45NDING_ILLEGAL\x10\x03\x12\x17\n\x13\x45NDING_DISCONNECTED\x10\x04\x12\x13\n\x0f\x45NDING_RESIGNED\x10\x05\x12\x12\n\x0e\x45NDING_CRASHED\x10\x06\x12\x11\n\rENDING_ABSENT\x10\x07\x12\x17\n\x13\x45NDING_DISQUALIFIED\x10\x08\x12\x11\n\rENDING_SILENT\x10\t*\x85\x01\n\x0cIncidentKind\x12\x1d\n\x19INCIDENT_KIND_UNSPECIFIED\x10\x00\x12\x19\n\x15INCIDENT_KIND_TIMEOUT\x10\x01\x12 \n\x1cINCIDENT_KIND_ILLEGAL_ANSWER\x10\x02\x12\x19\n\x15INCIDENT_KIND_FORFEIT\x10\x03*\x8d\x01\n\nMatchState\x12\x1b\n\x17MATCH_STATE_UNSPECIFIED\x10\x00\x12\x17\n\x13MATCH_STATE_WAITING\x10\x01\x12\x17\n\x13MATCH_STATE_RUNNING\x10\x02\x12\x18\n\x14MATCH_STATE_FINISHED\x10\x03\x12\x16\n\x12MATCH_STATE_VOIDED\x10\x04*\x93\x01\n\nVoidReason\x12\x1b\n\x17VOID_REASON_UNSPECIFIED\x10\x00\x12\x18\n\x14VOID_REASON_SHUTDOWN\x10\x01\x12\x1c\n\x18VOID_REASON_SERVER_ERROR\x10\x02\x12\x17\n\x13VOID_REASON_STOPPED\x10\x03\x12\x17\n\x13VOID_REASON_UNKNOWN\x10\x04\x42Q\n\x10\x64\x65v.happycity.v1P\x01Z;github.com/happycity-arena/happycity/clients/go/happycityv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -33,16 +33,16 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'happycity.v1.match_pb2', _g
 if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._loaded_options = None
   _globals['DESCRIPTOR']._serialized_options = b'\n\020dev.happycity.v1P\001Z;github.com/happycity-arena/happycity/clients/go/happycityv1'
-  _globals['_FALLBACK']._serialized_start=975
-  _globals['_FALLBACK']._serialized_end=1054
-  _globals['_ENDING']._serialized_start=1057
-  _globals['_ENDING']._serialized_end=1279
-  _globals['_INCIDENTKIND']._serialized_start=1282
-  _globals['_INCIDENTKIND']._serialized_end=1415
-  _globals['_MATCHSTATE']._serialized_start=1418
-  _globals['_MATCHSTATE']._serialized_end=1559
-  _globals['_VOIDREASON']._serialized_start=1562
-  _globals['_VOIDREASON']._serialized_end=1709
+  _globals['_FALLBACK']._serialized_start=1092
+  _globals['_FALLBACK']._serialized_end=1171
+  _globals['_ENDING']._serialized_start=1174
+  _globals['_ENDING']._serialized_end=1396
+  _globals['_INCIDENTKIND']._serialized_start=1399
+  _globals['_INCIDENTKIND']._serialized_end=1532
+  _globals['_MATCHSTATE']._serialized_start=1535
+  _globals['_MATCHSTATE']._serialized_end=1676
+  _globals['_VOIDREASON']._serialized_start=1679
+  _globals['_VOIDREASON']._serialized_end=1826
   _globals['_TIMECONTROL']._serialized_start=75
   _globals['_TIMECONTROL']._serialized_end=340
   _globals['_FAILUREPOLICY']._serialized_start=343
@@ -53,4 +53,6 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_SEATRESULT']._serialized_end=917
   _globals['_MATCHRESULT']._serialized_start=919
   _globals['_MATCHRESULT']._serialized_end=973
+  _globals['_MATCHOUTCOME']._serialized_start=975
+  _globals['_MATCHOUTCOME']._serialized_end=1090
 # @@protoc_insertion_point(module_scope)

@@ -142,7 +142,9 @@ class _MatchStateEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_MatchState
     """It was aborted and does not count; the server forgets it soon."""
 
 class MatchState(_MatchState, metaclass=_MatchStateEnumTypeWrapper):
-    """Where a match stands."""
+    """Where a match stands. It follows from the outcome of the match and, as long as there is none, from whether its game has
+    begun.
+    """
 
 MATCH_STATE_UNSPECIFIED: MatchState.ValueType  # 0
 """Never sent; refused."""
@@ -415,3 +417,33 @@ class MatchResult(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___MatchResult: _TypeAlias = MatchResult  # noqa: Y015
+
+@_typing.final
+class MatchOutcome(_message.Message):
+    """How a match ended."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RESULT_FIELD_NUMBER: _builtins.int
+    VOID_REASON_FIELD_NUMBER: _builtins.int
+    void_reason: Global___VoidReason.ValueType
+    """Why it was voided."""
+    @_builtins.property
+    def result(self) -> Global___MatchResult:
+        """The result, if it was played to its end."""
+
+    def __init__(
+        self,
+        *,
+        result: Global___MatchResult | None = ...,
+        void_reason: Global___VoidReason.ValueType = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["end", b"end", "result", b"result", "void_reason", b"void_reason"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["end", b"end", "result", b"result", "void_reason", b"void_reason"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType_end: _TypeAlias = _typing.Literal["result", "void_reason"]  # noqa: Y015
+    _WhichOneofArgType_end: _TypeAlias = _typing.Literal["end", b"end"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_end) -> _WhichOneofReturnType_end | None: ...
+
+Global___MatchOutcome: _TypeAlias = MatchOutcome  # noqa: Y015

@@ -28,7 +28,7 @@ from happycity.v1 import game_pb2 as happycity_dot_v1_dot_game__pb2
 from happycity.v1 import match_pb2 as happycity_dot_v1_dot_match__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n happycity/v1/match_service.proto\x12\x0chappycity.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17happycity/v1/game.proto\x1a\x18happycity/v1/match.proto\"\xb2\x04\n\x05Match\x12\x10\n\x08match_id\x18\x01 \x01(\x03\x12(\n\x06\x63onfig\x18\x02 \x01(\x0b\x32\x18.happycity.v1.GameConfig\x12\x0c\n\x04\x62ots\x18\x03 \x03(\t\x12\'\n\x05state\x18\x04 \x01(\x0e\x32\x18.happycity.v1.MatchState\x12+\n\x06result\x18\x05 \x01(\x0b\x32\x19.happycity.v1.MatchResultH\x00\x12/\n\x0bvoid_reason\x18\x06 \x01(\x0e\x32\x18.happycity.v1.VoidReasonH\x00\x12\x11\n\tdecisions\x18\x07 \x01(\r\x12/\n\x0b\x63reate_time\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12.\n\nstart_time\x18\t \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0b\x66inish_time\x18\n \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x1a\n\rtournament_id\x18\x0b \x01(\x03H\x01\x88\x01\x01\x12\x10\n\x08practice\x18\x0c \x01(\x08\x12\x1b\n\x0eladder_deal_id\x18\r \x01(\x03H\x02\x88\x01\x01\x12)\n\x04\x64\x65\x61l\x18\x0e \x01(\x0b\x32\x1b.happycity.v1.ScheduledDeal\x12\x11\n\twatchable\x18\x0f \x01(\x08\x42\x05\n\x03\x65ndB\x10\n\x0e_tournament_idB\x11\n\x0f_ladder_deal_id\"M\n\rScheduledDeal\x12\x0c\n\x04seed\x18\x01 \x01(\x04\x12\r\n\x05round\x18\x02 \x01(\r\x12\r\n\x05table\x18\x03 \x01(\r\x12\x10\n\x08rotation\x18\x04 \x01(\r\"\xf6\x01\n\x12\x43reateMatchRequest\x12(\n\x06\x63onfig\x18\x01 \x01(\x0b\x32\x18.happycity.v1.GameConfig\x12\x0c\n\x04\x62ots\x18\x02 \x03(\t\x12\x11\n\x04seed\x18\x03 \x01(\x04H\x00\x88\x01\x01\x12/\n\x0ctime_control\x18\x04 \x01(\x0b\x32\x19.happycity.v1.TimeControl\x12\x33\n\x0e\x66\x61ilure_policy\x18\x05 \x01(\x0b\x32\x1b.happycity.v1.FailurePolicy\x12\x17\n\nrequest_id\x18\x06 \x01(\tH\x01\x88\x01\x01\x42\x07\n\x05_seedB\r\n\x0b_request_id\"\xca\x01\n\x1a\x43reatePracticeMatchRequest\x12(\n\x06\x63onfig\x18\x01 \x01(\x0b\x32\x18.happycity.v1.GameConfig\x12\x0c\n\x04\x62ots\x18\x02 \x03(\t\x12\x11\n\x04seed\x18\x03 \x01(\rH\x00\x88\x01\x01\x12\x17\n\nrequest_id\x18\x04 \x01(\tH\x01\x88\x01\x01\x12\x30\n\rdecision_time\x18\x05 \x01(\x0b\x32\x19.google.protobuf.DurationB\x07\n\x05_seedB\r\n\x0b_request_id\"L\n\x0fGetMatchRequest\x12\x10\n\x08match_id\x18\x01 \x01(\x03\x12\'\n\x04wait\x18\x02 \x01(\x0b\x32\x19.google.protobuf.Duration\"\xf1\x01\n\x12ListMatchesRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\x12\x1a\n\rtournament_id\x18\x03 \x01(\x03H\x00\x88\x01\x01\x12\x10\n\x03\x62ot\x18\x04 \x01(\tH\x01\x88\x01\x01\x12,\n\x05state\x18\x05 \x01(\x0e\x32\x18.happycity.v1.MatchStateH\x02\x88\x01\x01\x12)\n\x06\x65nding\x18\x06 \x01(\x0e\x32\x14.happycity.v1.EndingH\x03\x88\x01\x01\x42\x10\n\x0e_tournament_idB\x06\n\x04_botB\x08\n\x06_stateB\t\n\x07_ending\"T\n\x13ListMatchesResponse\x12$\n\x07matches\x18\x01 \x03(\x0b\x32\x13.happycity.v1.Match\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"<\n\x11WatchMatchRequest\x12\x10\n\x08match_id\x18\x01 \x01(\x03\x12\x15\n\rfrom_decision\x18\x02 \x01(\r\"l\n\x12WatchMatchResponse\x12\'\n\x04step\x18\x01 \x01(\x0b\x32\x17.happycity.v1.MatchStepH\x00\x12%\n\x03\x65nd\x18\x02 \x01(\x0b\x32\x16.happycity.v1.MatchEndH\x00\x42\x06\n\x04part\"\xff\x02\n\tMatchStep\x12\x11\n\tdecisions\x18\x01 \x01(\r\x12\x11\n\x04seat\x18\x02 \x01(\rH\x00\x88\x01\x01\x12 \n\x04move\x18\x03 \x01(\x0b\x32\x12.happycity.v1.Move\x12#\n\x06\x65vents\x18\x04 \x03(\x0b\x32\x13.happycity.v1.Event\x12 \n\x04view\x18\x05 \x01(\x0b\x32\x12.happycity.v1.View\x12\x15\n\x08think_us\x18\x06 \x01(\x04H\x01\x88\x01\x01\x12\x35\n\x07metrics\x18\x07 \x03(\x0b\x32$.happycity.v1.MatchStep.MetricsEntry\x12)\n\tincidents\x18\x08 \x03(\x0b\x32\x16.happycity.v1.Incident\x12\x16\n\tchosen_by\x18\t \x01(\tH\x02\x88\x01\x01\x1a.\n\x0cMetricsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x01:\x02\x38\x01\x42\x07\n\x05_seatB\x0b\n\t_think_usB\x0c\n\n_chosen_by\"\x82\x01\n\x08MatchEnd\x12\x11\n\tdecisions\x18\x01 \x01(\r\x12+\n\x06result\x18\x02 \x01(\x0b\x32\x19.happycity.v1.MatchResultH\x00\x12/\n\x0bvoid_reason\x18\x03 \x01(\x0e\x32\x18.happycity.v1.VoidReasonH\x00\x42\x05\n\x03\x65nd\")\n\x15GetMatchRecordRequest\x12\x10\n\x08match_id\x18\x01 \x01(\x03\"\x1b\n\x0bMatchRecord\x12\x0c\n\x04json\x18\x01 \x01(\t2\xe3\x03\n\x0cMatchService\x12\x44\n\x0b\x43reateMatch\x12 .happycity.v1.CreateMatchRequest\x1a\x13.happycity.v1.Match\x12T\n\x13\x43reatePracticeMatch\x12(.happycity.v1.CreatePracticeMatchRequest\x1a\x13.happycity.v1.Match\x12>\n\x08GetMatch\x12\x1d.happycity.v1.GetMatchRequest\x1a\x13.happycity.v1.Match\x12R\n\x0bListMatches\x12 .happycity.v1.ListMatchesRequest\x1a!.happycity.v1.ListMatchesResponse\x12Q\n\nWatchMatch\x12\x1f.happycity.v1.WatchMatchRequest\x1a .happycity.v1.WatchMatchResponse0\x01\x12P\n\x0eGetMatchRecord\x12#.happycity.v1.GetMatchRecordRequest\x1a\x19.happycity.v1.MatchRecordBQ\n\x10\x64\x65v.happycity.v1P\x01Z;github.com/happycity-arena/happycity/clients/go/happycityv1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n happycity/v1/match_service.proto\x12\x0chappycity.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17happycity/v1/game.proto\x1a\x18happycity/v1/match.proto\"\xfa\x03\n\x05Match\x12\x10\n\x08match_id\x18\x01 \x01(\x03\x12(\n\x06\x63onfig\x18\x02 \x01(\x0b\x32\x18.happycity.v1.GameConfig\x12\x0c\n\x04\x62ots\x18\x03 \x03(\t\x12\'\n\x05state\x18\x04 \x01(\x0e\x32\x18.happycity.v1.MatchState\x12+\n\x07outcome\x18\x05 \x01(\x0b\x32\x1a.happycity.v1.MatchOutcome\x12\x11\n\tdecisions\x18\x06 \x01(\r\x12/\n\x0b\x63reate_time\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12.\n\nstart_time\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0b\x66inish_time\x18\t \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x1a\n\rtournament_id\x18\n \x01(\x03H\x00\x88\x01\x01\x12\x10\n\x08practice\x18\x0b \x01(\x08\x12\x1b\n\x0eladder_deal_id\x18\x0c \x01(\x03H\x01\x88\x01\x01\x12)\n\x04\x64\x65\x61l\x18\r \x01(\x0b\x32\x1b.happycity.v1.ScheduledDeal\x12\x11\n\twatchable\x18\x0e \x01(\x08\x42\x10\n\x0e_tournament_idB\x11\n\x0f_ladder_deal_id\"M\n\rScheduledDeal\x12\x0c\n\x04seed\x18\x01 \x01(\x04\x12\r\n\x05round\x18\x02 \x01(\r\x12\r\n\x05table\x18\x03 \x01(\r\x12\x10\n\x08rotation\x18\x04 \x01(\r\"\xf6\x01\n\x12\x43reateMatchRequest\x12(\n\x06\x63onfig\x18\x01 \x01(\x0b\x32\x18.happycity.v1.GameConfig\x12\x0c\n\x04\x62ots\x18\x02 \x03(\t\x12\x11\n\x04seed\x18\x03 \x01(\x04H\x00\x88\x01\x01\x12/\n\x0ctime_control\x18\x04 \x01(\x0b\x32\x19.happycity.v1.TimeControl\x12\x33\n\x0e\x66\x61ilure_policy\x18\x05 \x01(\x0b\x32\x1b.happycity.v1.FailurePolicy\x12\x17\n\nrequest_id\x18\x06 \x01(\tH\x01\x88\x01\x01\x42\x07\n\x05_seedB\r\n\x0b_request_id\"\xca\x01\n\x1a\x43reatePracticeMatchRequest\x12(\n\x06\x63onfig\x18\x01 \x01(\x0b\x32\x18.happycity.v1.GameConfig\x12\x0c\n\x04\x62ots\x18\x02 \x03(\t\x12\x11\n\x04seed\x18\x03 \x01(\rH\x00\x88\x01\x01\x12\x17\n\nrequest_id\x18\x04 \x01(\tH\x01\x88\x01\x01\x12\x30\n\rdecision_time\x18\x05 \x01(\x0b\x32\x19.google.protobuf.DurationB\x07\n\x05_seedB\r\n\x0b_request_id\"L\n\x0fGetMatchRequest\x12\x10\n\x08match_id\x18\x01 \x01(\x03\x12\'\n\x04wait\x18\x02 \x01(\x0b\x32\x19.google.protobuf.Duration\"\xf1\x01\n\x12ListMatchesRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\x12\x1a\n\rtournament_id\x18\x03 \x01(\x03H\x00\x88\x01\x01\x12\x10\n\x03\x62ot\x18\x04 \x01(\tH\x01\x88\x01\x01\x12,\n\x05state\x18\x05 \x01(\x0e\x32\x18.happycity.v1.MatchStateH\x02\x88\x01\x01\x12)\n\x06\x65nding\x18\x06 \x01(\x0e\x32\x14.happycity.v1.EndingH\x03\x88\x01\x01\x42\x10\n\x0e_tournament_idB\x06\n\x04_botB\x08\n\x06_stateB\t\n\x07_ending\"T\n\x13ListMatchesResponse\x12$\n\x07matches\x18\x01 \x03(\x0b\x32\x13.happycity.v1.Match\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"<\n\x11WatchMatchRequest\x12\x10\n\x08match_id\x18\x01 \x01(\x03\x12\x15\n\rfrom_decision\x18\x02 \x01(\r\"l\n\x12WatchMatchResponse\x12\'\n\x04step\x18\x01 \x01(\x0b\x32\x17.happycity.v1.MatchStepH\x00\x12%\n\x03\x65nd\x18\x02 \x01(\x0b\x32\x16.happycity.v1.MatchEndH\x00\x42\x06\n\x04part\"\xff\x02\n\tMatchStep\x12\x11\n\tdecisions\x18\x01 \x01(\r\x12\x11\n\x04seat\x18\x02 \x01(\rH\x00\x88\x01\x01\x12 \n\x04move\x18\x03 \x01(\x0b\x32\x12.happycity.v1.Move\x12#\n\x06\x65vents\x18\x04 \x03(\x0b\x32\x13.happycity.v1.Event\x12 \n\x04view\x18\x05 \x01(\x0b\x32\x12.happycity.v1.View\x12\x15\n\x08think_us\x18\x06 \x01(\x04H\x01\x88\x01\x01\x12\x35\n\x07metrics\x18\x07 \x03(\x0b\x32$.happycity.v1.MatchStep.MetricsEntry\x12)\n\tincidents\x18\x08 \x03(\x0b\x32\x16.happycity.v1.Incident\x12\x16\n\tchosen_by\x18\t \x01(\tH\x02\x88\x01\x01\x1a.\n\x0cMetricsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x01:\x02\x38\x01\x42\x07\n\x05_seatB\x0b\n\t_think_usB\x0c\n\n_chosen_by\"J\n\x08MatchEnd\x12\x11\n\tdecisions\x18\x01 \x01(\r\x12+\n\x07outcome\x18\x02 \x01(\x0b\x32\x1a.happycity.v1.MatchOutcome\")\n\x15GetMatchRecordRequest\x12\x10\n\x08match_id\x18\x01 \x01(\x03\"\x1b\n\x0bMatchRecord\x12\x0c\n\x04json\x18\x01 \x01(\t2\xe3\x03\n\x0cMatchService\x12\x44\n\x0b\x43reateMatch\x12 .happycity.v1.CreateMatchRequest\x1a\x13.happycity.v1.Match\x12T\n\x13\x43reatePracticeMatch\x12(.happycity.v1.CreatePracticeMatchRequest\x1a\x13.happycity.v1.Match\x12>\n\x08GetMatch\x12\x1d.happycity.v1.GetMatchRequest\x1a\x13.happycity.v1.Match\x12R\n\x0bListMatches\x12 .happycity.v1.ListMatchesRequest\x1a!.happycity.v1.ListMatchesResponse\x12Q\n\nWatchMatch\x12\x1f.happycity.v1.WatchMatchRequest\x1a .happycity.v1.WatchMatchResponse0\x01\x12P\n\x0eGetMatchRecord\x12#.happycity.v1.GetMatchRecordRequest\x1a\x19.happycity.v1.MatchRecordBQ\n\x10\x64\x65v.happycity.v1P\x01Z;github.com/happycity-arena/happycity/clients/go/happycityv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -39,33 +39,33 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_MATCHSTEP_METRICSENTRY']._loaded_options = None
   _globals['_MATCHSTEP_METRICSENTRY']._serialized_options = b'8\001'
   _globals['_MATCH']._serialized_start=167
-  _globals['_MATCH']._serialized_end=729
-  _globals['_SCHEDULEDDEAL']._serialized_start=731
-  _globals['_SCHEDULEDDEAL']._serialized_end=808
-  _globals['_CREATEMATCHREQUEST']._serialized_start=811
-  _globals['_CREATEMATCHREQUEST']._serialized_end=1057
-  _globals['_CREATEPRACTICEMATCHREQUEST']._serialized_start=1060
-  _globals['_CREATEPRACTICEMATCHREQUEST']._serialized_end=1262
-  _globals['_GETMATCHREQUEST']._serialized_start=1264
-  _globals['_GETMATCHREQUEST']._serialized_end=1340
-  _globals['_LISTMATCHESREQUEST']._serialized_start=1343
-  _globals['_LISTMATCHESREQUEST']._serialized_end=1584
-  _globals['_LISTMATCHESRESPONSE']._serialized_start=1586
-  _globals['_LISTMATCHESRESPONSE']._serialized_end=1670
-  _globals['_WATCHMATCHREQUEST']._serialized_start=1672
-  _globals['_WATCHMATCHREQUEST']._serialized_end=1732
-  _globals['_WATCHMATCHRESPONSE']._serialized_start=1734
-  _globals['_WATCHMATCHRESPONSE']._serialized_end=1842
-  _globals['_MATCHSTEP']._serialized_start=1845
-  _globals['_MATCHSTEP']._serialized_end=2228
-  _globals['_MATCHSTEP_METRICSENTRY']._serialized_start=2146
-  _globals['_MATCHSTEP_METRICSENTRY']._serialized_end=2192
-  _globals['_MATCHEND']._serialized_start=2231
-  _globals['_MATCHEND']._serialized_end=2361
-  _globals['_GETMATCHRECORDREQUEST']._serialized_start=2363
-  _globals['_GETMATCHRECORDREQUEST']._serialized_end=2404
-  _globals['_MATCHRECORD']._serialized_start=2406
-  _globals['_MATCHRECORD']._serialized_end=2433
-  _globals['_MATCHSERVICE']._serialized_start=2436
-  _globals['_MATCHSERVICE']._serialized_end=2919
+  _globals['_MATCH']._serialized_end=673
+  _globals['_SCHEDULEDDEAL']._serialized_start=675
+  _globals['_SCHEDULEDDEAL']._serialized_end=752
+  _globals['_CREATEMATCHREQUEST']._serialized_start=755
+  _globals['_CREATEMATCHREQUEST']._serialized_end=1001
+  _globals['_CREATEPRACTICEMATCHREQUEST']._serialized_start=1004
+  _globals['_CREATEPRACTICEMATCHREQUEST']._serialized_end=1206
+  _globals['_GETMATCHREQUEST']._serialized_start=1208
+  _globals['_GETMATCHREQUEST']._serialized_end=1284
+  _globals['_LISTMATCHESREQUEST']._serialized_start=1287
+  _globals['_LISTMATCHESREQUEST']._serialized_end=1528
+  _globals['_LISTMATCHESRESPONSE']._serialized_start=1530
+  _globals['_LISTMATCHESRESPONSE']._serialized_end=1614
+  _globals['_WATCHMATCHREQUEST']._serialized_start=1616
+  _globals['_WATCHMATCHREQUEST']._serialized_end=1676
+  _globals['_WATCHMATCHRESPONSE']._serialized_start=1678
+  _globals['_WATCHMATCHRESPONSE']._serialized_end=1786
+  _globals['_MATCHSTEP']._serialized_start=1789
+  _globals['_MATCHSTEP']._serialized_end=2172
+  _globals['_MATCHSTEP_METRICSENTRY']._serialized_start=2090
+  _globals['_MATCHSTEP_METRICSENTRY']._serialized_end=2136
+  _globals['_MATCHEND']._serialized_start=2174
+  _globals['_MATCHEND']._serialized_end=2248
+  _globals['_GETMATCHRECORDREQUEST']._serialized_start=2250
+  _globals['_GETMATCHRECORDREQUEST']._serialized_end=2291
+  _globals['_MATCHRECORD']._serialized_start=2293
+  _globals['_MATCHRECORD']._serialized_end=2320
+  _globals['_MATCHSERVICE']._serialized_start=2323
+  _globals['_MATCHSERVICE']._serialized_end=2806
 # @@protoc_insertion_point(module_scope)

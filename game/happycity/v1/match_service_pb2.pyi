@@ -32,8 +32,7 @@ class Match(_message.Message):
     CONFIG_FIELD_NUMBER: _builtins.int
     BOTS_FIELD_NUMBER: _builtins.int
     STATE_FIELD_NUMBER: _builtins.int
-    RESULT_FIELD_NUMBER: _builtins.int
-    VOID_REASON_FIELD_NUMBER: _builtins.int
+    OUTCOME_FIELD_NUMBER: _builtins.int
     DECISIONS_FIELD_NUMBER: _builtins.int
     CREATE_TIME_FIELD_NUMBER: _builtins.int
     START_TIME_FIELD_NUMBER: _builtins.int
@@ -47,8 +46,6 @@ class Match(_message.Message):
     """Identifies the match on its server."""
     state: _match_pb2.MatchState.ValueType
     """Where it stands."""
-    void_reason: _match_pb2.VoidReason.ValueType
-    """Why it was voided."""
     decisions: _builtins.int
     """Decisions made so far."""
     tournament_id: _builtins.int
@@ -70,8 +67,8 @@ class Match(_message.Message):
         """The bots' names by seat; one bot may fill several seats."""
 
     @_builtins.property
-    def result(self) -> _match_pb2.MatchResult:
-        """The result, if it was played to its end."""
+    def outcome(self) -> _match_pb2.MatchOutcome:
+        """How it ended; absent while it is open."""
 
     @_builtins.property
     def create_time(self) -> _timestamp_pb2.Timestamp:
@@ -96,8 +93,7 @@ class Match(_message.Message):
         config: _game_pb2.GameConfig | None = ...,
         bots: _abc.Iterable[_builtins.str] | None = ...,
         state: _match_pb2.MatchState.ValueType = ...,
-        result: _match_pb2.MatchResult | None = ...,
-        void_reason: _match_pb2.VoidReason.ValueType = ...,
+        outcome: _match_pb2.MatchOutcome | None = ...,
         decisions: _builtins.int = ...,
         create_time: _timestamp_pb2.Timestamp | None = ...,
         start_time: _timestamp_pb2.Timestamp | None = ...,
@@ -108,22 +104,18 @@ class Match(_message.Message):
         deal: Global___ScheduledDeal | None = ...,
         watchable: _builtins.bool = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_ladder_deal_id", b"_ladder_deal_id", "_tournament_id", b"_tournament_id", "config", b"config", "create_time", b"create_time", "deal", b"deal", "end", b"end", "finish_time", b"finish_time", "ladder_deal_id", b"ladder_deal_id", "result", b"result", "start_time", b"start_time", "tournament_id", b"tournament_id", "void_reason", b"void_reason"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_ladder_deal_id", b"_ladder_deal_id", "_tournament_id", b"_tournament_id", "config", b"config", "create_time", b"create_time", "deal", b"deal", "finish_time", b"finish_time", "ladder_deal_id", b"ladder_deal_id", "outcome", b"outcome", "start_time", b"start_time", "tournament_id", b"tournament_id"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_ladder_deal_id", b"_ladder_deal_id", "_tournament_id", b"_tournament_id", "bots", b"bots", "config", b"config", "create_time", b"create_time", "deal", b"deal", "decisions", b"decisions", "end", b"end", "finish_time", b"finish_time", "ladder_deal_id", b"ladder_deal_id", "match_id", b"match_id", "practice", b"practice", "result", b"result", "start_time", b"start_time", "state", b"state", "tournament_id", b"tournament_id", "void_reason", b"void_reason", "watchable", b"watchable"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_ladder_deal_id", b"_ladder_deal_id", "_tournament_id", b"_tournament_id", "bots", b"bots", "config", b"config", "create_time", b"create_time", "deal", b"deal", "decisions", b"decisions", "finish_time", b"finish_time", "ladder_deal_id", b"ladder_deal_id", "match_id", b"match_id", "outcome", b"outcome", "practice", b"practice", "start_time", b"start_time", "state", b"state", "tournament_id", b"tournament_id", "watchable", b"watchable"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__ladder_deal_id: _TypeAlias = _typing.Literal["ladder_deal_id"]  # noqa: Y015
     _WhichOneofArgType__ladder_deal_id: _TypeAlias = _typing.Literal["_ladder_deal_id", b"_ladder_deal_id"]  # noqa: Y015
     _WhichOneofReturnType__tournament_id: _TypeAlias = _typing.Literal["tournament_id"]  # noqa: Y015
     _WhichOneofArgType__tournament_id: _TypeAlias = _typing.Literal["_tournament_id", b"_tournament_id"]  # noqa: Y015
-    _WhichOneofReturnType_end: _TypeAlias = _typing.Literal["result", "void_reason"]  # noqa: Y015
-    _WhichOneofArgType_end: _TypeAlias = _typing.Literal["end", b"end"]  # noqa: Y015
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__ladder_deal_id) -> _WhichOneofReturnType__ladder_deal_id | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__tournament_id) -> _WhichOneofReturnType__tournament_id | None: ...
-    @_typing.overload
-    def WhichOneof(self, oneof_group: _WhichOneofArgType_end) -> _WhichOneofReturnType_end | None: ...
 
 Global___Match: _TypeAlias = Match  # noqa: Y015
 
@@ -287,8 +279,8 @@ class GetMatchRequest(_message.Message):
     @_builtins.property
     def wait(self) -> _duration_pb2.Duration:
         """How long to wait for the end of the match: the answer comes when the match is over, or this time is. At most 30 s,
-        and more counts as 30 s, so that no proxy breaks the call off; who wants the end repeats the call until `state` says
-        it. While it waits, the call counts as a stream, and only those who may watch the match may wait for it. Absent or 0:
+        and more counts as 30 s, so that no proxy breaks the call off; who wants the end repeats the call until there is an
+        outcome. While it waits, the call counts as a stream, and only those who may watch the match may wait for it. Absent or 0:
         the answer comes at once.
         """
 
@@ -555,30 +547,24 @@ class MatchEnd(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     DECISIONS_FIELD_NUMBER: _builtins.int
-    RESULT_FIELD_NUMBER: _builtins.int
-    VOID_REASON_FIELD_NUMBER: _builtins.int
+    OUTCOME_FIELD_NUMBER: _builtins.int
     decisions: _builtins.int
     """Decisions made in all."""
-    void_reason: _match_pb2.VoidReason.ValueType
-    """Why the match was voided."""
     @_builtins.property
-    def result(self) -> _match_pb2.MatchResult:
-        """The result."""
+    def outcome(self) -> _match_pb2.MatchOutcome:
+        """How it ended."""
 
     def __init__(
         self,
         *,
         decisions: _builtins.int = ...,
-        result: _match_pb2.MatchResult | None = ...,
-        void_reason: _match_pb2.VoidReason.ValueType = ...,
+        outcome: _match_pb2.MatchOutcome | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["end", b"end", "result", b"result", "void_reason", b"void_reason"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["outcome", b"outcome"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["decisions", b"decisions", "end", b"end", "result", b"result", "void_reason", b"void_reason"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["decisions", b"decisions", "outcome", b"outcome"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_end: _TypeAlias = _typing.Literal["result", "void_reason"]  # noqa: Y015
-    _WhichOneofArgType_end: _TypeAlias = _typing.Literal["end", b"end"]  # noqa: Y015
-    def WhichOneof(self, oneof_group: _WhichOneofArgType_end) -> _WhichOneofReturnType_end | None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___MatchEnd: _TypeAlias = MatchEnd  # noqa: Y015
 

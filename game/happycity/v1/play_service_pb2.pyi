@@ -621,30 +621,24 @@ class GameOver(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     MATCH_ID_FIELD_NUMBER: _builtins.int
-    RESULT_FIELD_NUMBER: _builtins.int
-    VOID_REASON_FIELD_NUMBER: _builtins.int
+    OUTCOME_FIELD_NUMBER: _builtins.int
     match_id: _builtins.int
     """The match."""
-    void_reason: _match_pb2.VoidReason.ValueType
-    """Why the match was voided."""
     @_builtins.property
-    def result(self) -> _match_pb2.MatchResult:
-        """The result."""
+    def outcome(self) -> _match_pb2.MatchOutcome:
+        """How it ended."""
 
     def __init__(
         self,
         *,
         match_id: _builtins.int = ...,
-        result: _match_pb2.MatchResult | None = ...,
-        void_reason: _match_pb2.VoidReason.ValueType = ...,
+        outcome: _match_pb2.MatchOutcome | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["end", b"end", "result", b"result", "void_reason", b"void_reason"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["outcome", b"outcome"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["end", b"end", "match_id", b"match_id", "result", b"result", "void_reason", b"void_reason"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["match_id", b"match_id", "outcome", b"outcome"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_end: _TypeAlias = _typing.Literal["result", "void_reason"]  # noqa: Y015
-    _WhichOneofArgType_end: _TypeAlias = _typing.Literal["end", b"end"]  # noqa: Y015
-    def WhichOneof(self, oneof_group: _WhichOneofArgType_end) -> _WhichOneofReturnType_end | None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___GameOver: _TypeAlias = GameOver  # noqa: Y015
 

@@ -125,6 +125,18 @@ def result_of(message: pb.MatchResult) -> tuple[SeatResult, ...]:
     )
 
 
+def outcome_message(outcome: Iterable[SeatResult] | VoidReason) -> pb.MatchOutcome:
+    """Write how a match ended: with the results of its seats, or voided."""
+    if isinstance(outcome, VoidReason):
+        return pb.MatchOutcome(void_reason=enum_number(pb.VoidReason, outcome))
+    return pb.MatchOutcome(result=result_message(outcome))
+
+
+def outcome_of(message: pb.MatchOutcome) -> tuple[SeatResult, ...] | VoidReason:
+    """Read how a match ended: with the results of its seats, or voided."""
+    return result_of(message.result) if message.HasField("result") else void_reason_of(message.void_reason)
+
+
 def ending_of(number: int) -> Ending:
     """Return the ending with a number of the contract; that of a newer server is `OTHER`."""
     return enum_member(pb.Ending, Ending, number) or Ending.OTHER

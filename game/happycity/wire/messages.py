@@ -100,7 +100,7 @@ def event_of(message: game_pb2.Event) -> Event:
     """
     return Event(
         _EVENT_KINDS[message.kind],
-        message.seat,
+        message.seat if message.HasField("seat") else None,
         _CARD_OR_NONE[message.card],
         message.deck,
         message.coins,

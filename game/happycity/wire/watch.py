@@ -3,16 +3,10 @@
 from __future__ import annotations
 
 from happycity.errors import HappyCityError
+from happycity.match import VoidReason
 from happycity.records.playback import Playback
 from happycity.v1 import match_service_pb2 as pb
-from happycity.wire.fields import to_message
-from happycity.wire.match import (
-    incident_message,
-    incident_of,
-    result_message,
-    result_of,
-    void_reason_of,
-)
+from happycity.wire.match import incident_message, incident_of, outcome_message, outcome_of
 from happycity.wire.messages import event_message, event_of, move_message, move_of, view_message, view_of
 
 
@@ -38,9 +32,8 @@ def step_message(playback: Playback, decisions: int) -> pb.WatchMatchResponse:
 
 def end_message(playback: Playback, *, decisions: int) -> pb.WatchMatchResponse:
     """Return the message that says how a match ended, after a number of decisions."""
-    result = result_message(playback.results) if playback.void_reason is None else None
-    end = to_message(pb.MatchEnd, playback, "void_reason", decisions=decisions, result=result)
-    return pb.WatchMatchResponse(end=end)
+    outcome = outcome_message(playback.void_reason or playback.results)
+    return pb.WatchMatchResponse(end=pb.MatchEnd(decisions=decisions, outcome=outcome))
 
 
 def add_to_playback(playback: Playback, message: pb.WatchMatchResponse) -> None:
@@ -50,10 +43,11 @@ def add_to_playback(playback: Playback, message: pb.WatchMatchResponse) -> None:
         HappyCityError: the message can't be read, as one of a newer server.
     """
     if message.HasField("end"):
-        if message.end.HasField("result"):
-            playback.finish(result_of(message.end.result))
+        outcome = outcome_of(message.end.outcome)
+        if isinstance(outcome, VoidReason):
+            playback.void_reason = outcome
         else:
-            playback.void_reason = void_reason_of(message.end.void_reason)
+            playback.finish(outcome)
         return
     try:
         _add_step(playback, message.step)

@@ -13,12 +13,12 @@ from typing import Any
 
 import structlog
 
-from happycity import Ending
+from happycity import Ending, SeatResult, VoidReason
 from happycity.v1 import match_pb2
 from happycity.v1 import match_service_pb2 as pb
 from happycity.wire.enums import enum_number
 from happycity.wire.fields import to_message
-from happycity.wire.match import failure_policy_of, result_message, seconds_of, time_control_of
+from happycity.wire.match import failure_policy_of, outcome_message, seconds_of, time_control_of
 from happycity.wire.messages import config_message
 from happycity.wire.moments import timestamp
 from happycity_server.access.roles import READERS, WATCHERS, Principal, PublicRole
@@ -98,7 +98,7 @@ class MatchService:
             if (before is None or match.match_id < before)
             and tournament_id in (None, match.spec.tournament_id or None)
             and (bot is None or bot in match.bots)
-            and state in (None, _state_of(match))
+            and state in (None, _state_of(match.started_at, match.void_reason))
         )
         by_id = {match.match_id: _shown(caller, match) for match in islice(newest_open, page.limit)}
         rest = 0
@@ -245,9 +245,11 @@ def _shown(caller: Principal, match: OpenMatch) -> pb.Match | None:
     return None if _sight(caller, match) is Sight.NOTHING else _open_match(caller, match)
 
 
-def _state_of(match: OpenMatch) -> MatchState:
+def _state_of(started_at: float | None, outcome: Sequence[SeatResult] | VoidReason | None) -> MatchState:
     """Return where a match stands for those who ask: it runs until it is stored, as nothing counts before."""
-    return MatchState.RUNNING if match.state is MatchState.FINISHED else match.state
+    if outcome is not None:
+        return MatchState.VOIDED if isinstance(outcome, VoidReason) else MatchState.FINISHED
+    return MatchState.WAITING if started_at is None else MatchState.RUNNING
 
 
 def _unknown(match_id: int) -> ApiError:
@@ -256,13 +258,11 @@ def _unknown(match_id: int) -> ApiError:
 
 def _open_match(caller: Principal, match: OpenMatch) -> pb.Match:
     """Write a match that waits or runs, or was voided a moment ago."""
-    void = match.void_reason
     return _written(
         finished_game(match),
         _sight(caller, match),
-        _state_of(match),
+        match.void_reason,
         decisions=match.decisions,
-        void_reason=None if void is None else enum_number(match_pb2.VoidReason, void),
         ladder_deal_id=match.spec.ladder_deal_id or None,
     )
 
@@ -276,23 +276,25 @@ def _finished_match(game: FinishedGame, ladder_deal: int | None, sight: Sight) -
     return _written(
         game,
         sight,
-        MatchState.FINISHED,
+        game.seats,
         decisions=game.decisions,
-        result=result_message(game.seats),
         ladder_deal_id=ladder_deal,
         deal=deal,
         finish_time=timestamp(game.finished_at),
     )
 
 
-def _written(game: FinishedGame, sight: Sight, state: MatchState, **own: Any) -> pb.Match:
+def _written(
+    game: FinishedGame, sight: Sight, outcome: Sequence[SeatResult] | VoidReason | None, **own: Any
+) -> pb.Match:
     """Write a match, stored or not, with fields of its `own`."""
     return to_message(
         pb.Match,
         game,
         *("match_id", "bots", "tournament_id", "practice"),
         config=config_message(game.config),
-        state=enum_number(match_pb2.MatchState, state),
+        state=enum_number(match_pb2.MatchState, _state_of(game.started_at, outcome)),
+        outcome=None if outcome is None else outcome_message(outcome),
         watchable=sight is Sight.ALL,
         create_time=timestamp(game.created_at),
         start_time=timestamp(game.started_at),

@@ -15,8 +15,7 @@ from happycity.records.record import Json
 from happycity.tournament.v1beta1.tournament_service_pb2 import MatchIncident
 from happycity.v1 import play_service_pb2 as play
 from happycity.wire.decisions import DecisionEncoder, response_part
-from happycity.wire.fields import to_message
-from happycity.wire.match import incident_message, result_message
+from happycity.wire.match import incident_message, outcome_message
 from happycity.wire.messages import config_message
 from happycity.wire.moments import timestamp
 from happycity_server.play.counters import Counters
@@ -190,7 +189,7 @@ class Match(OpenMatch):
         if not self.over.done():
             self.void_reason = reason
             self._counters.matches_voided[reason.value] += 1
-            self._close(MatchState.VOIDED, to_message(play.GameOver, self, "match_id", "void_reason"))
+            self._close(MatchState.VOIDED, reason)
 
     def is_forfeited(self, seat: int) -> bool:
         """Return whether a seat is forfeited."""
@@ -356,10 +355,10 @@ class Match(OpenMatch):
         self.results = finished.seats
         self._counters.matches_finished += 1
         self._counters.forfeits.update(seat.ending.word for seat in finished.seats if seat.forfeited)
-        over = play.GameOver(match_id=self.match_id, result=result_message(finished.seats))
-        self._close(MatchState.FINISHED, over)
+        self._close(MatchState.FINISHED, finished.seats)
 
-    def _close(self, state: MatchState, over: play.GameOver) -> None:
+    def _close(self, state: MatchState, outcome: Sequence[SeatResult] | VoidReason) -> None:
+        over = play.GameOver(match_id=self.match_id, outcome=outcome_message(outcome))
         self.state = state  # at once, though sessions don't know it yet
         self.decisions_asked = self.referee.decision_id
         self.finished_at = self._unix_clock()

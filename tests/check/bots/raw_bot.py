@@ -216,7 +216,7 @@ class GameOver(RawBot):  # says its last answer again when a game is over
 class Voided(RawBot):  # takes for granted that each game has a result
     def read(self, batch: pb.PlayResponse) -> None:
         for over in batch.games_over:
-            sys.stderr.write(f"place {over.result.seats[0].place}\n")
+            sys.stderr.write(f"place {over.outcome.result.seats[0].place}\n")
 
 
 class Ping(RawBot):  # overlooks pings that come with decisions

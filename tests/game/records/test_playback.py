@@ -13,7 +13,7 @@ from happycity.records.playback import Playback
 from happycity.records.record import Json, incident_json
 from happycity.records.replay import check_whole, choosers_of, deal_of, results_of
 from happycity.v1 import match_service_pb2 as pb
-from happycity.v1.match_pb2 import VOID_REASON_SHUTDOWN
+from happycity.wire.match import outcome_message
 from happycity.wire.watch import add_to_playback, end_message, step_message
 
 LATE = Incident(4, PLAIN["moves"][3]["seat"], IncidentKind.TIMEOUT, "no answer in 10 s")
@@ -108,7 +108,8 @@ def test_a_match_in_progress_ends_with_an_open_decision() -> None:
 def test_messages_of_a_watch() -> None:
     # It has no result.
     playback = Playback()
-    add_to_playback(playback, pb.WatchMatchResponse(end=pb.MatchEnd(void_reason=VOID_REASON_SHUTDOWN)))
+    end = pb.MatchEnd(outcome=outcome_message(VoidReason.SHUTDOWN))
+    add_to_playback(playback, pb.WatchMatchResponse(end=end))
     assert (playback.void_reason, playback.results) == (VoidReason.SHUTDOWN, ())
 
     # A card or move that this version doesn't know ends the watch by an error.

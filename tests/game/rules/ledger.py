@@ -58,9 +58,9 @@ class Ledger:
         assert event == Event(EventKind.ROUND_STARTED, round=self.round)
 
     def _income_paid(self, event: Event) -> None:
-        assert event.coins == self._income_of(event.seat) or self.expert
+        assert event.coins == self._income_of(_seat_of(event)) or self.expert
         assert event == Event(EventKind.INCOME_PAID, event.seat, coins=event.coins)
-        self.coins[event.seat] += event.coins
+        self.coins[_seat_of(event)] += event.coins
 
     def _keep(self, event: Event) -> None:
         assert event == Event(EventKind.KEEP, event.seat)
@@ -96,31 +96,31 @@ class Ledger:
         card = _card_and_coins(event)
         assert event.coins == -card.cost or self.expert
         assert event.coins <= 0
-        self.coins[event.seat] += event.coins
-        self.cities[event.seat].append(card)
+        self.coins[_seat_of(event)] += event.coins
+        self.cities[_seat_of(event)].append(card)
 
     def _coin(self, event: Event) -> None:
         assert event == Event(EventKind.COIN, event.seat, coins=event.coins)
         assert event.coins == 1 or self.expert
-        self.coins[event.seat] += event.coins
+        self.coins[_seat_of(event)] += event.coins
 
     def _take(self, event: Event) -> None:
         card = _only_card(event)
         self.specials.remove(card)
-        self.cities[event.seat].append(card)
+        self.cities[_seat_of(event)].append(card)
 
     def _market(self, event: Event) -> None:
         card = _only_card(event)
         assert card.kind is CardKind.MARKET
         assert self.round == 0
-        self.cities[event.seat].append(card)
+        self.cities[_seat_of(event)].append(card)
 
     def _effect_paid(self, event: Event) -> None:
         assert _card_and_coins(event) in self._owned()
-        self.coins[event.seat] += event.coins
+        self.coins[_seat_of(event)] += event.coins
 
     def _card_lost(self, event: Event) -> None:
-        card = self.cities[event.seat].pop()
+        card = self.cities[_seat_of(event)].pop()
         assert card is _only_card(event)
         if card.deck:
             self.discards[card.deck - 1].append(card)
@@ -139,6 +139,12 @@ class Ledger:
 def _only_card(event: Event) -> Card:
     assert event == Event(event.kind, event.seat, event.card)
     return _card_and_coins(event)
+
+
+def _seat_of(event: Event) -> int:
+    """Return whose event it is."""
+    assert event.seat is not None
+    return event.seat
 
 
 def _card_and_coins(event: Event) -> Card:

@@ -25,7 +25,7 @@ from happycity_tournament.storage.errors import StoreError
 from happycity_tournament.storage.requests import RequestStore, StoredAnswer
 from happycity_tournament.storage.store import Store
 
-READS = ("Get", "List", "Watch", "Wait", "Compare", "Read")
+READS = ("Get", "List", "Watch", "Compare", "Read")
 """How the names of methods begin that change nothing."""
 OTHERS = {
     "Play": "a stream, which resumes by its own rules",

@@ -147,7 +147,7 @@ async def test_any_dialogue_ends_in_order(fuzzed: Arena, dialogue: list[tuple[bo
         assert end == Outcome()
         await fuzzed.finished(alone)
         match = await fuzzed.finished(of_two)
-    assert match.result.seats[1].ending == match_pb2.ENDING_FINISHED
+    assert match.outcome.result.seats[1].ending == match_pb2.ENDING_FINISHED
 
 
 @pytest.mark.level(2)

@@ -350,7 +350,7 @@ async def test_lost_gateway_costs_a_reconnect(arena: Arena) -> None:
         assert same.decision_id == decision.decision_id
         await back.answer(same)
         await asyncio.gather(back.play_to_end(), ben.play_to_end())
-    assert [seat.ending for seat in (await arena.finished(match.match_id)).result.seats] == [
+    assert [seat.ending for seat in (await arena.finished(match.match_id)).outcome.result.seats] == [
         match_pb2.ENDING_FINISHED
     ] * 2
 

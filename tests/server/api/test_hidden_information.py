@@ -210,7 +210,7 @@ def test_bots_get_no_times_of_others() -> None:
                 await other.say()  # so that no silence is noticed
             await bot.answer(decision)
         await anna.catch_up()
-        assert all(over.HasField("result") for over in anna.received.games_over)
+        assert all(over.outcome.HasField("result") for over in anna.received.games_over)
         anna.received.ClearField("welcome")
         anna.received.ClearField("ping")
         return anna.received.SerializeToString()

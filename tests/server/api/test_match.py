@@ -53,7 +53,7 @@ async def test_match_is_played_stored_and_its_record_replays(arena: Arena) -> No
     created = await arena.create("anna", "ben", seed=7)
     assert (created.state, list(created.bots)) == (WAITING, ["anna", "ben"])
     assert created.config.edition == 1
-    assert created.WhichOneof("end") is None
+    assert not created.HasField("outcome")
     assert not created.HasField("tournament_id")
     assert not created.HasField("ladder_deal_id")
     assert not created.HasField("start_time")
@@ -68,7 +68,7 @@ async def test_match_is_played_stored_and_its_record_replays(arena: Arena) -> No
     arena.clock.now += 0.2
     await asyncio.gather(anna.play_to_end(), ben.play_to_end())
     match = await arena.finished(created.match_id)
-    assert {seat.ending for seat in match.result.seats} == {match_pb2.ENDING_FINISHED}
+    assert {seat.ending for seat in match.outcome.result.seats} == {match_pb2.ENDING_FINISHED}
     assert (match.create_time, match.start_time) == (created.create_time, running.start_time)
     create, start, finish = (
         moment.ToMilliseconds() for moment in (match.create_time, match.start_time, match.finish_time)
@@ -96,13 +96,13 @@ async def test_error_of_the_arena_voids_the_match_and_nothing_is_stored(
     ended = (await watching.read()).end
     assert await watching.read() is grpc.aio.EOF
     voided = await waiting
-    assert (voided.state, voided.WhichOneof("end")) == (VOIDED, "void_reason")
-    reasons = {over.void_reason, ended.void_reason, voided.void_reason}
+    assert (voided.state, voided.outcome.WhichOneof("end")) == (VOIDED, "void_reason")
+    reasons = {message.outcome.void_reason for message in (over, ended, voided)}
     assert reasons == {match_pb2.VOID_REASON_SERVER_ERROR}
     assert (await of_match(arena, "GetMatch", match.match_id)).reason == "UNKNOWN_MATCH"
     again = await arena.create("anna", "ghost", time_control=AT_ONCE)
     assert again.match_id > match.match_id
-    assert (await anna.play_to_end()).HasField("result")
+    assert (await anna.play_to_end()).outcome.HasField("result")
 
 
 @pytest.mark.level(2)
@@ -117,7 +117,7 @@ async def test_waiting_for_a_match_returns_it_at_its_end(arena: Arena) -> None:
     over = await anna.play_to_end()
     early = await asyncio.gather(*waiting)
     assert early == [await arena.finished(match.match_id)] * 2
-    assert early[0].result == over.result
+    assert early[0].outcome == over.outcome
 
 
 async def test_waiting_ends_with_the_time_that_the_caller_gave(arena: Arena) -> None:
@@ -141,7 +141,7 @@ async def test_callers_that_wait_get_the_match_that_the_server_voids(tmp_path: P
             waiting = matches.GetMatch(match_id=match.match_id, wait=duration_message(WAIT_SECONDS))
             assert await matches.WatchMatch(match_id=match.match_id).read() is not grpc.aio.EOF
         voided = await waiting
-    assert (voided.state, voided.void_reason) == (VOIDED, match_pb2.VOID_REASON_SHUTDOWN)
+    assert (voided.state, voided.outcome.void_reason) == (VOIDED, match_pb2.VOID_REASON_SHUTDOWN)
 
 
 async def test_repeated_request_returns_the_same_match(tmp_path: Path) -> None:
@@ -206,7 +206,7 @@ async def test_lists_have_the_matches_of_their_filters(arena: Arena) -> None:
     ]
     for fields, expected in cases:
         assert list((await arena.matches.ListMatches(**fields)).matches) == expected, fields
-    assert anna.result.seats[0].reason == "anna has lost"
+    assert anna.outcome.result.seats[0].reason == "anna has lost"
 
 
 @pytest.mark.level(2)
@@ -261,7 +261,7 @@ async def test_match_that_can_t_be_stored_ends_for_everybody(arena: Arena, tmp_p
     waiting = asyncio.create_task(h.outcome_of(h.ended_match(arena.matches, match.match_id)))
     over = await anna.play_to_end()
     *_, end = [part async for part in watching]
-    assert end.end.result == over.result
+    assert end.end.outcome == over.outcome
     refusal = await waiting
     assert (refusal.status, refusal.reason) == (grpc.StatusCode.UNAVAILABLE, "STORE_UNAVAILABLE")
     assert (await of_match(arena, "GetMatch", match.match_id)).reason == "UNKNOWN_MATCH"

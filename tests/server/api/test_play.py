@@ -51,7 +51,7 @@ async def arena(tmp_path: Path, *, by_gateway: bool) -> AsyncIterator[Arena]:
 
 
 def endings(over: play.GameOver) -> list[int]:
-    return [seat.ending for seat in over.result.seats]
+    return [seat.ending for seat in over.outcome.result.seats]
 
 
 @asynccontextmanager
@@ -157,7 +157,7 @@ async def test_dead_connection_is_noticed_by_its_silence(
         match = await arena.create("ghost", "anna", **{**HASTY, "time_control": patient})
         async with running(arena.clock):
             match = await arena.finished(match.match_id)
-        assert [seat.ending for seat in match.result.seats] == [match_pb2.ENDING_ABSENT, DISCONNECTED]
+        assert [seat.ending for seat in match.outcome.result.seats] == [match_pb2.ENDING_ABSENT, DISCONNECTED]
 
 
 async def test_bot_that_does_not_read_gets_the_reason(tmp_path: Path, *, by_gateway: bool) -> None:
@@ -168,7 +168,7 @@ async def test_bot_that_does_not_read_gets_the_reason(tmp_path: Path, *, by_gate
         match = await arena.create("anna", "ghost", **HASTY)
         async with running(arena.clock):
             match = await arena.finished(match.match_id)
-        assert match.result.seats[0].ending == DISCONNECTED
+        assert match.outcome.result.seats[0].ending == DISCONNECTED
         ended = await anna.ended()
         assert (ended.status, ended.reason) == (grpc.StatusCode.ABORTED, "STALLED")
         assert ended.retry_seconds == 0.0

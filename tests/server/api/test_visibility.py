@@ -35,7 +35,7 @@ async def test_nobody_gets_the_record_of_a_deal_that_a_match_repeats(tmp_path: P
             ):
                 assert (await h.outcome_of(call(caller, match_id=over))).reason == "MATCH_RUNNING"
             shown = await matches.GetMatch(caller, match_id=over)
-            assert (shown.HasField("result"), shown.watchable) == (True, False)
+            assert (shown.outcome.HasField("result"), shown.watchable) == (True, False)
 
 
 @pytest.mark.parametrize(("field", "seed", "hidden"), [("seed", 4711, 0), ("seed_name", "A secret", "")])

@@ -70,7 +70,7 @@ async def test_slow_watcher_gets_every_step_and_then_the_end() -> None:
     await rest_of(watch(watches, match))  # another watcher gets the end meanwhile
     parts += await rest_of(watching)
     assert end_of(parts).decisions == len(match.referee.moves) == len(parts) - 2
-    assert end_of(parts).result.seats[0].ending == match_pb2.ENDING_FINISHED
+    assert end_of(parts).outcome.result.seats[0].ending == match_pb2.ENDING_FINISHED
 
 
 async def test_watchers_share_the_encoded_steps() -> None:
@@ -118,7 +118,7 @@ async def test_end_comes_when_the_match_is_stored() -> None:
     assert match.over.done()
     assert not watching.done()
     arena.stored.set()
-    assert end_of(await watching).result.seats[1].ending == match_pb2.ENDING_RESIGNED
+    assert end_of(await watching).outcome.result.seats[1].ending == match_pb2.ENDING_RESIGNED
 
 
 async def test_steps_are_the_positions_of_the_game() -> None:
@@ -211,7 +211,7 @@ async def test_match_is_shown_live_and_from_its_record_alike(arena: Arena) -> No
     assert await parts_of(arena, match) == live
     assert len(live) == match.decisions + 2  # the beginning, a step for each decision, the end
     assert live[0].step.view == view_message(Game.deal(Config(players=2), seed=3).view())
-    assert live[-1].end == pb.MatchEnd(decisions=match.decisions, result=match.result)
+    assert live[-1].end == pb.MatchEnd(decisions=match.decisions, outcome=match.outcome)
     assert await parts_of(arena, match, from_decision=10) == live[10:]
     assert await parts_of(arena, match, from_decision=2**32 - 1) == live[-1:]
 

@@ -219,7 +219,7 @@ async def test_practice_comes_first(tmp_path: Path) -> None:
         await games.more(2)
         terms = {"config": config_message(Config(players=2)), "bots": ["anna", "anna"]}
         match = await matches_at(channel).CreatePracticeMatch(**terms)
-        assert (await ended_match(matches_at(channel), match.match_id)).HasField("result")
+        assert (await ended_match(matches_at(channel), match.match_id)).outcome.HasField("result")
         await games.more(4)  # and the ladder goes on
 
 

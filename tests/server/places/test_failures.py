@@ -39,4 +39,4 @@ async def test_a_match_that_fails_leaves_nothing(
             ended = await outcome_of(ended_match(arena.matches, failed.match_id))
             assert ended.reason in ("", "STORE_UNAVAILABLE", "UNKNOWN_MATCH")
         again = await arena.create("ann", "ben", time_control=AT_ONCE)
-        assert (await arena.finished(again.match_id)).HasField("result")
+        assert (await arena.finished(again.match_id)).outcome.HasField("result")

@@ -137,7 +137,9 @@ async def test_stopped_tournament_leaves_no_long_match_at_a_worker(
         tournaments = tournaments_at(at.channel)
         await tournaments.StopTournament(tournament_id=at.id)
         await at.anna.until(lambda received: len(received.games_over) == 2)
-        assert {over.void_reason for over in at.anna.received.games_over} == {match_pb2.VOID_REASON_STOPPED}
+        assert {over.outcome.void_reason for over in at.anna.received.games_over} == {
+            match_pb2.VOID_REASON_STOPPED
+        }
         while (status := await tournaments.GetTournament(tournament_id=at.id)).progress.games_running:
             pass
         assert (status.progress.games_finished, status.progress.games_voided) == (0, 0)
@@ -162,7 +164,7 @@ async def test_watcher_gets_every_step_and_finds_the_match_in_the_store(tmp_path
             match.ClearField(name)
     assert waited == got
     assert got.state == match_pb2.MATCH_STATE_FINISHED
-    assert steps[-1].end.result == got.result
+    assert steps[-1].end.outcome == got.outcome
     assert [step.step.decisions for step in steps[:-1]] == list(range(steps[-1].end.decisions + 1))
     assert last.progress.games_finished == 2
 

@@ -89,7 +89,7 @@ async def test_error_of_the_arena_voids_one_match(arena: Arena, log: list[Any]) 
     assert sound.state is RUNNING
     assert [line["match"] for line in log if line["event"] == "match_failed"] == [broken.match_id]
     await anna.until(lambda received: received.games_over)
-    assert anna.received.games_over[0].WhichOneof("end") == "void_reason"
+    assert anna.received.games_over[0].outcome.WhichOneof("end") == "void_reason"
 
 
 @pytest.mark.parametrize("failure", ["session", "watcher"])

@@ -182,8 +182,9 @@ def parts_of(got: play.PlayResponse) -> Iterator[str]:
     if got.HasField("ping"):
         yield f"ping {got.ping.nonce}"
     for over in got.games_over:
-        seats = (match_pb2.Ending.Name(seat.ending) for seat in over.result.seats)
-        yield " ".join((f"the end of {over.match_id}:", match_pb2.VoidReason.Name(over.void_reason), *seats))
+        seats = (match_pb2.Ending.Name(seat.ending) for seat in over.outcome.result.seats)
+        void_reason = match_pb2.VoidReason.Name(over.outcome.void_reason)
+        yield " ".join((f"the end of {over.match_id}:", void_reason, *seats))
 
 
 def scenes(runner: asyncio.Runner) -> Table:

@@ -119,7 +119,7 @@ async def test_match_that_fails_while_it_is_shown_again_is_voided(
     again = anna.again()
     await again.read()
     (over,) = again.received.games_over
-    assert (over.match_id, over.void_reason) == (match.match_id, match_pb2.VOID_REASON_SERVER_ERROR)
+    assert (over.match_id, over.outcome.void_reason) == (match.match_id, match_pb2.VOID_REASON_SERVER_ERROR)
     assert [decision.match_id for decision in again.received.decisions] == [other.match_id]
     assert again.session.games == 1
 
@@ -136,7 +136,7 @@ async def test_resignation_has_its_reason_in_result_record_and_log(
     match.forfeit(1, RESIGNED, arena.now)
     await anna.until(lambda received: received.games_over)
     (over,) = anna.received.games_over
-    reason = over.result.seats[0].reason
+    reason = over.outcome.result.seats[0].reason
     assert reason.startswith("ValueError: 7 at [31m bot.py:3 xxx")
     assert len(reason) == 200
     assert match.results[0].ending is ending

@@ -357,7 +357,7 @@ def listed_game(match: match_pb.Match) -> FinishedGame:
         deal_seed=0 if deal is None else deal.seed,
         config=config_of(match.config),
         bots=tuple(map(check_printable, match.bots)),
-        seats=tuple(result_of(match.result)),
+        seats=result_of(match.outcome.result),
         decisions=match.decisions,
         created_at=unix_of(match.create_time),
         started_at=unix_of(match.start_time),

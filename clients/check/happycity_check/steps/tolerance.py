@@ -110,7 +110,7 @@ async def _game_over(bot: TrialBot) -> str:
     return "no answer for a game after its GameOver"
 
 
-@step("look whether GameOver.result is there before it is read", needs=("first-decision",))
+@step("look whether GameOver.outcome has a result before it is read", needs=("first-decision",))
 async def _voided(bot: TrialBot) -> str:
     """A GameOver without a result, that of a voided game, is understood."""
     conversation = await bot.conversation()
@@ -134,9 +134,9 @@ async def _unknown_values(bot: TrialBot) -> str:
         decision.events.add(kind=game_pb2.EventKind.ValueType(_UNKNOWN_VALUE), coins=1)
     await conversation.exchange(play.PlayResponse(decisions=decisions))
     ending, voided, neither = (matches[0].over() for _ in range(3))
-    ending.result.seats[1].ending = match_pb2.Ending.ValueType(_UNKNOWN_VALUE)
-    voided.void_reason = match_pb2.VoidReason.ValueType(_UNKNOWN_VALUE)
-    neither.ClearField("result")
+    ending.outcome.result.seats[1].ending = match_pb2.Ending.ValueType(_UNKNOWN_VALUE)
+    voided.outcome.void_reason = match_pb2.VoidReason.ValueType(_UNKNOWN_VALUE)
+    neither.ClearField("outcome")
     _extended(neither)
     for match, over in zip(matches, (ending, voided, neither), strict=False):
         over.match_id = match.match_id

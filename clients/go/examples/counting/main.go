@@ -34,7 +34,7 @@ func (b *bot) Choose(_ context.Context, d *happycity.Decision) (int, error) {
 }
 
 func (b *bot) GameOver(over *happycity.GameOver) {
-	own := over.GetResult().Seats[b.seat]
+	own := over.GetOutcome().GetResult().Seats[b.seat]
 	log.Printf("place %d with %d points; saw %d cards", own.Place, own.Points, len(b.seen))
 }
 

@@ -34,7 +34,7 @@ public class Counting implements Bot {
 
   @Override
   public void gameOver(GameOver over) {
-    SeatResult own = over.getResult().getSeats(seat);
+    SeatResult own = over.getOutcome().getResult().getSeats(seat);
     System.out.printf(
         "place %d with %d points; saw %d cards%n", own.getPlace(), own.getPoints(), seen.size());
   }

@@ -178,8 +178,10 @@ export interface Move {
 export interface Event {
   /** What happened; it says which of the fields below are set. */
   kind: EventKind;
-  /** The seat concerned; 0 when a round begins, which concerns all. */
-  seat: number;
+  /** The seat concerned; absent when a round begins, which concerns all. */
+  seat?:
+    | number
+    | undefined;
   /** The card. */
   card: Card;
   /** The deck, 1 to 3. */
@@ -625,7 +627,7 @@ export const Move: MessageFns<Move> = {
 };
 
 function createBaseEvent(): Event {
-  return { kind: 0, seat: 0, card: 0, deck: 0, coins: 0, round: 0 };
+  return { kind: 0, seat: undefined, card: 0, deck: 0, coins: 0, round: 0 };
 }
 
 export const Event: MessageFns<Event> = {

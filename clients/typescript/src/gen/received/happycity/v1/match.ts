@@ -77,6 +77,19 @@ export interface MatchResult {
   seats: SeatResult[];
 }
 
+/** How a match ended. */
+export interface MatchOutcome {
+  /** What it ended with. */
+  end:
+    | //
+    /** The result, if it was played to its end. */
+    { $case: "result"; value: MatchResult }
+    | //
+    /** Why it was voided. */
+    { $case: "voidReason"; value: VoidReason }
+    | undefined;
+}
+
 function createBaseSeatResult(): SeatResult {
   return { points: 0, coins: 0, inhabitants: 0, hearts: 0, rank: 0, place: 0, ending: 0, reason: undefined };
 }
@@ -196,6 +209,53 @@ export const MatchResult: MessageFns<MatchResult> = {
             }
 
             message.seats.push(SeatResult.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseMatchOutcome(): MatchOutcome {
+  return { end: undefined };
+}
+
+export const MatchOutcome: MessageFns<MatchOutcome> = {
+  decode(input: BinaryReader | Uint8Array, length?: number): MatchOutcome {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseMatchOutcome();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.end = { $case: "result", value: MatchResult.decode(reader, reader.uint32()) };
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.end = { $case: "voidReason", value: reader.int32() as any };
             continue;
           }
         }

@@ -7,7 +7,7 @@
 /* eslint-disable */
 import { BinaryReader } from "@bufbuild/protobuf/wire";
 import { Event, GameConfig, Move, View } from "./game.js";
-import { MatchResult, VoidReason } from "./match.js";
+import { MatchOutcome } from "./match.js";
 
 /** What a notice is about. */
 export enum NoticeKind {
@@ -142,14 +142,7 @@ export interface GameOver {
   /** The match. */
   matchId: bigint;
   /** How it ended. */
-  end:
-    | //
-    /** The result. */
-    { $case: "result"; value: MatchResult }
-    | //
-    /** Why the match was voided. */
-    { $case: "voidReason"; value: VoidReason }
-    | undefined;
+  outcome: MatchOutcome | undefined;
 }
 
 /** A message about the bot's play. */
@@ -542,7 +535,7 @@ export const Clock: MessageFns<Clock> = {
 };
 
 function createBaseGameOver(): GameOver {
-  return { matchId: 0n, end: undefined };
+  return { matchId: 0n, outcome: undefined };
 }
 
 export const GameOver: MessageFns<GameOver> = {
@@ -572,15 +565,7 @@ export const GameOver: MessageFns<GameOver> = {
               break;
             }
 
-            message.end = { $case: "result", value: MatchResult.decode(reader, reader.uint32()) };
-            continue;
-          }
-          case 3: {
-            if (tag !== 24) {
-              break;
-            }
-
-            message.end = { $case: "voidReason", value: reader.int32() as any };
+            message.outcome = MatchOutcome.decode(reader, reader.uint32());
             continue;
           }
         }

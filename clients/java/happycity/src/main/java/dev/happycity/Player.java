@@ -4,6 +4,7 @@ import dev.happycity.v1.Answer;
 import dev.happycity.v1.Ending;
 import dev.happycity.v1.GameOver;
 import dev.happycity.v1.GameStarted;
+import dev.happycity.v1.MatchResult;
 import dev.happycity.v1.PlayRequest;
 import dev.happycity.v1.PlayResponse;
 import dev.happycity.v1.Resign;
@@ -106,7 +107,8 @@ final class Player {
         games.get(match).values().forEach(game -> game.open = false);
       } else {
         GameOver.Builder over = GameOver.newBuilder().setMatchId(match);
-        end(over.setVoidReason(VoidReason.VOID_REASON_UNKNOWN).build());
+        over.getOutcomeBuilder().setVoidReason(VoidReason.VOID_REASON_UNKNOWN);
+        end(over.build());
       }
     }
   }
@@ -158,8 +160,9 @@ final class Player {
   /** Ends a match in every seat that the bot has there. */
   private void end(GameOver over) {
     for (Game game : games.getOrDefault(over.getMatchId(), Map.of()).values()) {
-      if (over.hasResult()) {
-        logForfeit(game.where(), over.getResult().getSeats(game.started.getSeat()));
+      if (over.getOutcome().hasResult()) {
+        MatchResult result = over.getOutcome().getResult();
+        logForfeit(game.where(), result.getSeats(game.started.getSeat()));
       }
       game.settle();
       call(game, null, () -> tellEnd(game.bot, over));
@@ -276,10 +279,10 @@ final class Player {
   }
 
   private static PlayRequest tellEnd(Bot bot, GameOver over) {
-    if (bot != null && over.hasResult()) {
+    if (bot != null && over.getOutcome().hasResult()) {
       bot.gameOver(over);
     } else if (bot != null) {
-      bot.gameVoided(over.getMatchId(), over.getVoidReason());
+      bot.gameVoided(over.getMatchId(), over.getOutcome().getVoidReason());
     }
     return PlayRequest.getDefaultInstance();
   }
