@@ -57,7 +57,9 @@ impl Player {
         }
         batch.games_started.into_iter().for_each(|started| games.start(started, out));
         batch.decisions.into_iter().try_for_each(|decision| games.decide(decision, out))?;
-        batch.games_over.into_iter().for_each(|over| games.end(|match_id| match_id == over.match_id, over.outcome.and_then(|outcome| outcome.end)));
+        batch.games_over.into_iter().for_each(|over| {
+            games.end(|match_id| match_id == over.match_id, over.outcome.and_then(|outcome| outcome.end))
+        });
         for _ in 0..games.tasks.len().min(self.threads - games.busy) {
             games.busy += 1;
             let player = self.clone();
