@@ -37,7 +37,7 @@ def test_a_checkout_is_named_by_its_path() -> None:
     assert install_command("web") == f"pip install '{ROOT}[web]'"
 
 
-@pytest.mark.level(1)
+@pytest.mark.level(2)
 def test_an_installation_names_where_it_came_from(tmp_path: Path) -> None:
     """A checkout from which it was installed, a wheel, or this version of an index."""
     checkout = {"url": ROOT.as_uri(), "dir_info": {}}
