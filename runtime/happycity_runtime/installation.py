@@ -8,7 +8,6 @@ import shlex
 from importlib.metadata import distribution, version
 from pathlib import Path
 from urllib.parse import urlsplit
-from urllib.request import url2pathname
 
 from happycity.errors import FieldError
 
@@ -39,6 +38,8 @@ def _installed_from() -> Path | None:
 
     Source: the file direct_url.json of PEP 610.
     """
+    from urllib.request import url2pathname  # noqa: PLC0415 - it imports ssl, and most commands ask for no extra
+
     text = distribution("happycity").read_text("direct_url.json")
     url = json.loads(text)["url"] if text else ""
     return Path(url2pathname(urlsplit(url).path)) if url.startswith("file:") else None

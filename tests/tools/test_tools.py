@@ -44,5 +44,5 @@ def test_the_contract_is_compared_but_for_folders_that_exist() -> None:
     """An exception in buf.yaml for a package that was removed would hide its return in another form."""
     breaking = (ROOT / "buf.yaml").read_text().partition("\nbreaking:")[2]
     folders = re.findall(r"^    - (proto/\S+)", breaking, re.MULTILINE)
-    assert len(folders) >= 4
+    assert folders
     assert [folder for folder in folders if not (ROOT / folder).is_dir()] == []

@@ -18,6 +18,7 @@ from tests.server.harness import Outcome, exchanged, hello
 
 from happycity.v1 import match_pb2
 from happycity.v1 import play_service_pb2 as play
+from happycity.wire.messages import PROTOCOL_VERSION
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -28,6 +29,7 @@ ENDS = {
     ("OK", ""),  # after a goodbye, or when the bot closes the stream
     ("INVALID_ARGUMENT", "HELLO_EXPECTED"),
     ("INVALID_ARGUMENT", "INVALID_FIELD"),
+    ("FAILED_PRECONDITION", "PROTOCOL_VERSION"),
 }
 """How a stream may end, whatever is said on it."""
 
@@ -72,6 +74,7 @@ resigns = st.fixed_dictionaries(
 )
 hellos = st.builds(
     play.Hello,
+    protocol_version=st.sampled_from([PROTOCOL_VERSION] * 7 + [0]) | uint32,
     name=st.none() | st.sampled_from([NAME, "", "a b"]) | text,
     max_games=st.none() | st.integers(0, 2) | uint32,
     software=text,
