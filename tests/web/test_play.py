@@ -345,7 +345,7 @@ async def test_seat_without_a_page_is_given_up(page: Page, monkeypatch: pytest.M
     await expect(page.locator("[data-live=finished]")).to_contain_text("@Gone")
     finished = (await (await page.request.get("/index.json")).json())["finished"]
     over = [match for match in finished if "@Gone" in match["bots"]]
-    assert over[0]["result"]["seats"][0]["ending"] == "disconnected"
+    assert over[0]["outcome"]["result"]["seats"][0]["ending"] == "disconnected"
     await page.goto(address)
     await expect(page.get_by_role("heading", name="You are number 2 of 2")).to_be_visible()
 

@@ -300,7 +300,7 @@ def plain_sight_of_match(match: Any) -> str:
     """Return what the JSON of a match shows."""
     if match.get("watchable"):
         return "all"
-    return "result" if match.get("result") else "exists"
+    return "result" if (match["outcome"] or {}).get("result") else "exists"
 
 
 async def test_the_documentation_has_the_tables() -> None:
