@@ -48,7 +48,7 @@ def test_the_form_of_a_decision() -> None:
     line = content(encode.decision(first))
     assert line["view"]["seat"] == 0
     assert line["moves"][0] == {"kind": "MOVE_KIND_DRAW", "card": "CARD_UNSPECIFIED", "deck": 1, "coins": 0}
-    assert line["view"]["decks"][0] == {"left": 28, "discarded": 0}
+    assert line["view"]["decks"][0] == {"left": 28, "discarded": []}
     assert set(line["events"][0]) == {"kind", "seat", "card", "deck", "coins", "round"}
     assert line["clock"] == {"time_left_us": "10000000", "last_think_us": "1234", "bank_left_us": "0"}
 
