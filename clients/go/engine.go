@@ -279,19 +279,14 @@ func (p *Position) RandomPlayout(seed uint64) (Outcome, error) {
 
 // Worlds samples positions that look like a view: what is hidden is drawn at random.
 type Worlds struct {
-	view      []byte
-	discarded []int
-	known     bool // which cards are discarded
+	view []byte
 	// Fast has the rivals that have bought a card in every turn so far: bit n is set for seat n.
 	Fast uint8
 }
 
-// NewWorlds prepares to sample. The cards in the discard piles may be known; if discarded is nil, they aren't.
-func NewWorlds(view *happycityv1.View, discarded []Card) (*Worlds, error) {
-	w := &Worlds{known: discarded != nil}
-	for _, card := range discarded {
-		w.discarded = append(w.discarded, int(card))
-	}
+// NewWorlds prepares to sample.
+func NewWorlds(view *happycityv1.View) (*Worlds, error) {
+	w := &Worlds{}
 	var err error
 	if w.view, err = proto.Marshal(view); err != nil || len(w.view) > viewSize {
 		return nil, ErrMalformed
@@ -308,15 +303,8 @@ func NewWorlds(view *happycityv1.View, discarded []Card) (*Worlds, error) {
 func (w *Worlds) Sample(seed uint64) (p Position, err error) {
 	e, done := engines().borrow()
 	defer done()
-	count := uint64(math.MaxUint32) // -1: not known
-	if w.known {
-		count = uint64(len(w.discarded))
-	}
-	if err := e.write(w.discarded); err != nil {
-		return p, err
-	}
 	e.module.Memory().Write(uint32(e.at), w.view)
-	return e.position(e.call("sample", e.at, uint64(len(w.view)), e.list, count, seed, e.out))
+	return e.position(e.call("sample", e.at, uint64(len(w.view)), seed, e.out))
 }
 
 // Position samples a world for a search: a position that looks like the view, whose hidden cards are drawn from the
@@ -334,7 +322,7 @@ func (d *Decision) Worlds() (w *Worlds, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.worlds == nil {
-		d.worlds, err = NewWorlds(d.View, nil)
+		d.worlds, err = NewWorlds(d.View)
 	}
 	return d.worlds, err
 }

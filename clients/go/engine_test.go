@@ -35,10 +35,8 @@ type engineCase struct {
 	Opened        string     `json:"opened"`
 	Next          *string    `json:"next"`
 	View          *string    `json:"view"`
-	Discarded     []Card     `json:"discarded"`
 	FastBuilders  *uint8     `json:"fast_builders"`
 	Sample        *string    `json:"sample"`
-	SampleKnown   *string    `json:"sample_known"`
 	Deal          []int      `json:"deal"`
 	DealSeed      *uint64    `json:"deal_seed,string"`
 	Moves         []int      `json:"moves"`
@@ -90,7 +88,7 @@ func (expected *engineCase) played(t *testing.T) engineCase {
 		Awaited: awaited, QuickMove: unlessRefused(p.QuickMove(fast)), Playouts: unlessRefused(p.Playouts(moves, fast)),
 		RandomPlayout: rowsOf(unlessRefused(p.RandomPlayout(seed))), NextTurn: base64Of(unlessRefused(p.NextTurn(first))),
 		Opened: *base64Of(&opened), Next: base64Of(unlessRefused(next, err)), View: expected.View,
-		Discarded: expected.Discarded, Deal: expected.Deal, DealSeed: expected.DealSeed, Moves: expected.Moves,
+		Deal: expected.Deal, DealSeed: expected.DealSeed, Moves: expected.Moves,
 	}
 	if expected.View == nil {
 		return actual
@@ -100,14 +98,12 @@ func (expected *engineCase) played(t *testing.T) engineCase {
 	if err := proto.Unmarshal(message, &view); err != nil {
 		t.Fatal(err)
 	}
-	unknown, err := NewWorlds(&view, nil)
-	known, other := NewWorlds(&view, expected.Discarded)
-	if err != nil || other != nil {
-		t.Fatal(err, other)
+	worlds, err := NewWorlds(&view)
+	if err != nil {
+		t.Fatal(err)
 	}
-	actual.FastBuilders = &unknown.Fast
-	actual.Sample = base64Of(unlessRefused(unknown.Sample(seed)))
-	actual.SampleKnown = base64Of(unlessRefused(known.Sample(seed)))
+	actual.FastBuilders = &worlds.Fast
+	actual.Sample = base64Of(unlessRefused(worlds.Sample(seed)))
 	return actual
 }
 
@@ -225,7 +221,7 @@ func TestEngineRefusals(t *testing.T) {
 	_, short := PositionFromBytes(p.Bytes()[1:])
 	_, long := PositionFromBytes(make([]byte, 9999))
 	_, players := Deal(&happycityv1.GameConfig{Players: 6}, 1)
-	_, view := NewWorlds(&happycityv1.View{}, nil)
+	_, view := NewWorlds(&happycityv1.View{})
 	errs := []error{short, long, players, view, p.Reveal(1)}
 	for i, expected := range []error{ErrMalformed, ErrMalformed, ErrIllegal, ErrMalformed, ErrIllegal} {
 		if !errors.Is(errs[i], expected) {

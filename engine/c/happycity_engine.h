@@ -49,10 +49,8 @@ int32_t happycity_version(void);
 /* Deals as the arena does from a seed. players: 2 to 5; expert and sum: 0 or 1. Returns the size of the position. */
 int32_t happycity_deal(uint32_t players, uint32_t expert, uint32_t sum, uint64_t seed, uint8_t *position);
 
-/* Draws a position that looks like a view, a serialised happycity.v1.View, and returns its size. Cards in the discard
- * piles are known, in any order, or a count of -1 says that they are not. */
-int32_t happycity_sample(const uint8_t *view, uint32_t size, const uint8_t *discarded, int32_t discarded_count,
-                         uint64_t seed, uint8_t *position);
+/* Draws a position that looks like a view, a serialised happycity.v1.View, and returns its size. */
+int32_t happycity_sample(const uint8_t *view, uint32_t size, uint64_t seed, uint8_t *position);
 
 /* Returns the rivals of the seat to decide that have bought a card in every turn so far, for `fast`. */
 int32_t happycity_fast(const uint8_t *view, uint32_t size);

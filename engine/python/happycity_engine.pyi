@@ -112,8 +112,8 @@ class Position:
 class Worlds:
     """Samples positions that look like a view: what is hidden is drawn at random."""
 
-    def __new__(cls, view: bytes, discarded: bytes | None = None) -> Worlds:
-        """Take the bytes of a `happycity.v1.View`, and the numbers of discarded cards if they are known."""
+    def __new__(cls, view: bytes) -> Worlds:
+        """Take the bytes of a `happycity.v1.View`."""
 
     @property
     def fast(self) -> int:

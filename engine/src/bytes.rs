@@ -14,14 +14,14 @@
 //! | rebuilt | how often each deck was rebuilt, 3 times 2 bytes |
 //! | dwellings | cards left in each stack, 3 bytes |
 //! | centre, specials | lists: their length, then card numbers |
-//! | deck, pile | two lists for each of the 3 decks; a deck's top card is last |
+//! | deck, pile | two lists for each of the 3 decks; a deck's top card is last, a pile is in table order |
 //! | seats | for each: coins in 4 bytes, uses, and the city as a list |
 
 use crate::cards::{card, CARDS};
 use crate::config::{Config, Mode, Scoring, CENTRE_SIZE, CITY_SIZE};
 use crate::error::Error;
 use crate::list::List;
-use crate::position::{Awaited, Phase, Position, DECKS, PHASES};
+use crate::position::{Awaited, Phase, Position, DECKS, DECK_SIZE, PHASES};
 use crate::view::View;
 
 /// The bytes of a position at most.
@@ -129,9 +129,9 @@ impl Position {
     fn check_hidden(&self, view: &View) -> Result<(), Error> {
         let deck_possible = |index: usize| {
             let mut hidden = view.hidden_cards(index).unwrap_or(List::EMPTY);
-            let (deck, pile) = (&self.decks[index], &self.piles[index]);
+            let deck = &self.decks[index];
             let sorted = deck.windows(2).all(|pair| pair[0] <= pair[1]);
-            deck.iter().chain(pile.iter()).all(|&number| hidden.remove(number)) && (sorted || !self.open)
+            deck.iter().all(|&number| hidden.remove(number)) && (sorted || !self.open)
         };
         let with_box = self.config().mode == Mode::Expert && !self.open;
         let box_possible = match self.box_top {
@@ -187,7 +187,7 @@ impl View {
             Ok(())
         })?;
         let mut seen = Position::empty(config.ok_or(Error::Malformed("config"))?);
-        let (mut decks, mut discards) = ([0; DECKS], [0; DECKS]);
+        let mut decks = [0; DECKS];
         let (mut seats, mut stacks, mut piles) = (0, 0, 0);
         each_field(bytes, |field, value| {
             match field {
@@ -209,9 +209,7 @@ impl View {
                     stacks += 1;
                 }
                 8 if piles < DECKS => {
-                    let [left, discarded] = numbers_of(value.bytes()?)?;
-                    decks[piles] = left.into();
-                    discards[piles] = discarded.into();
+                    decks[piles] = read_deck(value.bytes()?, &mut seen.piles[piles])?.into();
                     piles += 1;
                 }
                 _ => {}
@@ -220,7 +218,7 @@ impl View {
         })?;
         seen.centre.sort_unstable();
         let complete = seats == seen.config().players() && stacks == seen.dwellings.len() && piles == DECKS;
-        complete.then_some(View { seen, decks, discards }).ok_or(Error::Malformed("seats"))
+        complete.then_some(View { seen, decks }).ok_or(Error::Malformed("seats"))
     }
 }
 
@@ -238,6 +236,21 @@ fn read_seat(bytes: &[u8], seen: &mut Position, seat: usize) -> Result<(), Error
     seen.cities.of_mut(seat).coins = coins;
     seen.cities.of_mut(seat).uses = uses;
     Ok(())
+}
+
+/// Reads the number of cards left in a deck, and its discard pile.
+fn read_deck(bytes: &[u8], pile: &mut List<DECK_SIZE>) -> Result<u8, Error> {
+    let mut left = 0;
+    each_field(bytes, |field, value| {
+        match field {
+            1 => left = value.small()?,
+            2 => value.add_cards(|number| pile.push(number))?,
+            _ => {}
+        }
+        Ok(())
+    })?;
+    pile.sort_unstable();
+    Ok(left)
 }
 
 fn read_config(bytes: &[u8]) -> Result<Option<Config>, Error> {

@@ -43,7 +43,7 @@ impl Search {
         if !tries || (self.trials == 0 && self.time.is_zero()) {
             return Ok(position.legal_move(plan.best()));
         }
-        let worlds = Worlds::new(&position.view(), None)?;
+        let worlds = Worlds::new(&position.view())?;
         self.pick(network, &worlds, position.legal_moves().zip(plan.worths().iter().copied()).collect(), random)
             .map(Some)
     }

@@ -391,7 +391,7 @@ fn worth_of_copy(position: &Position, copy: Move) -> f64 {
     let seat = position.seat as usize;
     let samples = if copy == Move::COPY_BOX { BOX_SAMPLES } else { 1 };
     let (mut random, mut places, mut points) = (PythonRandom::of_seed(0), 0, 0);
-    let worlds = match Worlds::new(&position.view(), None) {
+    let worlds = match Worlds::new(&position.view()) {
         Ok(worlds) => worlds,
         Err(_) => return 0.0,
     };

@@ -75,7 +75,7 @@ pub struct Position {
     pub(crate) open: bool,
     /// The decks; the top card is last. Those of an open position are in table order.
     pub(crate) decks: [List<DECK_SIZE>; DECKS],
-    /// The discard piles of decks 1, 2 and 3.
+    /// The discard piles of decks 1, 2 and 3, each in table order.
     pub piles: [List<DECK_SIZE>; DECKS],
     /// The first special of the box; 0 in a family game, which never needs it, and in an open position.
     pub(crate) box_top: u8,
@@ -395,7 +395,9 @@ impl Position {
     }
 
     fn discard(&mut self, building: u8) {
-        self.piles[card(building).deck as usize - 1].push(building);
+        let pile = &mut self.piles[card(building).deck as usize - 1];
+        pile.push(building);
+        pile.sort_unstable();
     }
 
     /// Lists the decks that have cards, until the centre is full (articles 3.4, 3.5).
@@ -429,10 +431,9 @@ impl Position {
         self.draw_step();
     }
 
-    /// Shuffles a discard pile, sorted in table order, into a new deck (articles 3.5, 5.5).
+    /// Shuffles a discard pile, which is in table order, into a new deck (articles 3.5, 5.5).
     fn rebuild(&mut self, index: usize) {
         let mut cards = replace(&mut self.piles[index], List::EMPTY);
-        cards.sort_unstable();
         if !self.open {
             self.reshuffles.shuffle(index, &mut cards);
             cards.reverse();

@@ -12,12 +12,10 @@ use crate::random::Random;
 /// The public state of a game at a decision, complete enough to go on playing from it.
 #[derive(Clone, Copy, Debug)]
 pub struct View {
-    /// What is in sight: decks and piles of this position are empty, and no moves are listed.
+    /// What is in sight, the discard piles too: the decks of this position are empty, and no moves are listed.
     pub seen: Position,
     /// Cards left in decks 1, 2 and 3.
     pub decks: [usize; DECKS],
-    /// Cards in the discard piles of decks 1, 2 and 3.
-    pub discards: [usize; DECKS],
 }
 
 /// More coins than any game brings; sums of what no game brings must not overflow.
@@ -40,7 +38,11 @@ impl View {
             ("specials", self.specials_possible()),
             ("dwellings", self.dwellings_possible()),
             ("uses", seen.cities.all().iter().all(uses)),
-            ("decks", (0..DECKS).all(|deck| self.sizes_possible(deck))),
+            ("discards", (0..DECKS).all(|deck| self.discards_possible(deck))),
+            (
+                "decks",
+                (0..DECKS).all(|deck| self.hidden_cards(deck).map(|hidden| hidden.len()) == Some(self.decks[deck])),
+            ),
         ];
         match checks.iter().find(|(_, possible)| !possible) {
             Some((part, _)) => Err(Error::Impossible(part)),
@@ -102,16 +104,18 @@ impl View {
         gone <= self.seen.cities.all().iter().filter(|city| city.effect.replaces_last()).count()
     }
 
-    fn sizes_possible(&self, deck: usize) -> bool {
-        let hidden = self.hidden_cards(deck).map(|hidden| hidden.len());
-        hidden.is_some() && self.decks[deck].checked_add(self.discards[deck]) == hidden
+    /// Whether all cards of a discard pile are of its deck, and in table order.
+    fn discards_possible(&self, deck: usize) -> bool {
+        let pile = &self.seen.piles[deck];
+        pile.iter().all(|&number| card(number).deck as usize == deck + 1)
+            && pile.windows(2).all(|pair| pair[0] <= pair[1])
     }
 
-    /// The cards of a deck (its index from 0) and its discard pile, in table order; nothing if more of a card are in
-    /// sight than there are.
+    /// The cards of a deck (its index from 0), in table order; nothing if more of a card are in sight than there are.
     pub(crate) fn hidden_cards(&self, deck: usize) -> Option<List<DECK_SIZE>> {
         let mut hidden: List<DECK_SIZE> = deck_cards(deck as u8 + 1).collect();
-        let mut seen = self.seen.centre.iter().copied().chain(self.cards_in_cities());
+        let face_up = self.seen.centre.iter().chain(self.seen.piles[deck].iter()).copied();
+        let mut seen = face_up.chain(self.cards_in_cities());
         seen.all(|number| card(number).deck as usize != deck + 1 || hidden.remove(number)).then_some(hidden)
     }
 }
@@ -129,47 +133,35 @@ fn distinct(mut cards: impl Iterator<Item = u8>) -> bool {
 impl Position {
     /// What any seat may know (chapter 7).
     pub fn view(&self) -> View {
-        let sizes = |lists: &[List<DECK_SIZE>; DECKS]| [lists[0].len(), lists[1].len(), lists[2].len()];
-        let Position { cities, centre, specials, dwellings, round, seat, phase, .. } = *self;
+        let Position { cities, centre, specials, dwellings, round, seat, phase, piles, .. } = *self;
         let empty = Position::empty(self.config());
-        let seen = Position { cities, centre, specials, dwellings, round, seat, phase, ..empty };
-        View { seen, decks: sizes(&self.decks), discards: sizes(&self.piles) }
+        let seen = Position { cities, centre, specials, dwellings, round, seat, phase, piles, ..empty };
+        View { seen, decks: [self.decks[0].len(), self.decks[1].len(), self.decks[2].len()] }
     }
 }
 
 /// Samples positions that look like a view: what is hidden is drawn so that nothing seen contradicts it.
 #[derive(Clone, Copy, Debug)]
 pub struct Worlds {
-    /// What is in sight, and the known cards in the discard piles.
+    /// What is in sight.
     pub seen: Position,
-    /// For each deck the cards that aren't known to be anywhere, in table order.
+    /// The cards of each deck, in table order.
     hidden: [List<DECK_SIZE>; DECKS],
-    left: [usize; DECKS],
 }
 
 impl Worlds {
-    /// Prepares to sample. The cards in the discard piles may be known, in any order: then they stay there. Else the
-    /// unseen cards of each deck are spread over deck and discard pile in their known sizes.
+    /// Prepares to sample.
     ///
     /// # Errors
-    /// `Error::Impossible`: no game can look like this view, or have these cards in its discard piles.
-    pub fn new(view: &View, discarded: Option<&[u8]>) -> Result<Worlds, Error> {
+    /// `Error::Impossible`: no game can look like this view.
+    pub fn new(view: &View) -> Result<Worlds, Error> {
         view.check()?;
         if view.seen.phase == Phase::Over {
             return Err(Error::Impossible("phase"));
         }
-        let mut worlds = Worlds { seen: view.seen, hidden: [List::EMPTY; DECKS], left: view.decks };
+        let mut worlds = Worlds { seen: view.seen, hidden: [List::EMPTY; DECKS] };
         for (deck, hidden) in worlds.hidden.iter_mut().enumerate() {
             *hidden = view.hidden_cards(deck).ok_or(Error::Impossible("decks"))?;
-        }
-        if let Some(discarded) = discarded {
-            for &number in discarded {
-                let deck = worlds.hidden.iter_mut().position(|hidden| hidden.remove(number));
-                worlds.seen.piles[deck.ok_or(Error::Impossible("discarded"))?].push(number);
-            }
-            if (0..DECKS).any(|deck| worlds.hidden[deck].len() != view.decks[deck]) {
-                return Err(Error::Impossible("discarded"));
-            }
         }
         Ok(worlds)
     }
@@ -178,14 +170,8 @@ impl Worlds {
     pub fn sample<R: Random>(&self, random: &mut R) -> Position {
         let mut world = self.seen;
         world.reshuffles = random.reshuffles();
-        for (deck, hidden) in self.hidden.iter().enumerate() {
-            let mut order = *hidden;
-            random.shuffle(&mut order);
-            world.decks[deck] = order.iter().take(self.left[deck]).copied().collect();
-            for &number in order.iter().skip(self.left[deck]) {
-                world.piles[deck].push(number);
-            }
-        }
+        world.decks = self.hidden;
+        world.decks.iter_mut().for_each(|deck| random.shuffle(deck));
         let box_top = self.seen.draw_box_top(random);
         if world.config().mode == Mode::Expert {
             world.box_top = box_top;

@@ -337,7 +337,7 @@ class Evaluator:
 
 _KEPT: Final = 256
 """Turns that are remembered, the latest used: those of one game, with what its moves could have led to."""
-_VERSION: Final = 3
+_VERSION: Final = 4
 """It goes up whenever the same weights and settings give other values."""
 
 

@@ -48,7 +48,7 @@ def test_the_form_of_a_decision() -> None:
     line = content(encode.decision(first))
     assert line["view"]["seat"] == 0
     assert line["moves"][0] == {"kind": "MOVE_KIND_DRAW", "card": "CARD_UNSPECIFIED", "deck": 1, "coins": 0}
-    assert line["view"]["decks"][0] == {"left": 28, "discarded": 0}
+    assert line["view"]["decks"][0] == {"left": 28, "discarded": []}
     started, paid = line["events"][:2]
     assert started.keys() == {"kind", "card", "deck", "coins", "round"}
     assert paid.keys() == {*started, "seat"}

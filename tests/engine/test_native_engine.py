@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import importlib
+import json
 import random
 import shutil
 import subprocess
 import sys
 import tomllib
+from base64 import b64decode
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -29,6 +31,7 @@ from tools.release.packages import pack_engine
 
 from happycity import Config, ConfigError, Game, Mode
 from happycity.compiled import native
+from happycity.v1 import game_pb2
 from happycity.wire.messages import view_message
 from happycity_client import Decision, GameStarted
 from happycity_evaluation.turn_strengths import champions_network
@@ -119,6 +122,31 @@ def test_refused(engine: ModuleType) -> None:
     assert bytes(position) == before
 
 
+def test_worlds_of_all_bindings_have_the_discards() -> None:
+    """A sampled world of the cases that hold for all SDKs has the cards of the view in its discard piles."""
+    discarded = 0
+    for line in (ROOT / "clients/conformance/engine.jsonl").read_text("utf-8").splitlines():
+        case = json.loads(line)
+        if case["view"] is None:
+            continue
+        view = game_pb2.View.FromString(b64decode(case["view"]))
+        lists = lists_of(b64decode(case["sample"]))
+        assert lists[3:8:2] == [bytes(deck.discarded) for deck in view.decks]
+        assert [len(deck) for deck in lists[2:8:2]] == [deck.left for deck in view.decks]
+        discarded += sum(len(deck.discarded) for deck in view.decks)
+    assert discarded > 300
+
+
+def lists_of(position: bytes) -> list[bytes]:
+    """Return centre, specials, and each deck with its discard pile, from the bytes of a position."""
+    lists: list[bytes] = []
+    rest = position[26:]
+    for _ in range(8):
+        lists.append(rest[1 : 1 + rest[0]])
+        rest = rest[1 + rest[0] :]
+    return lists
+
+
 @given(noise=st.binary(max_size=300), kept=st.integers(0, 300), mode=st.sampled_from(Mode))
 def test_any_bytes(engine: ModuleType, noise: bytes, kept: int, mode: Mode) -> None:
     """Bytes, with or without the beginning of a position or view, are refused, or can be played."""
@@ -128,7 +156,7 @@ def test_any_bytes(engine: ModuleType, noise: bytes, kept: int, mode: Mode) -> N
         engine.Position.from_bytes(position[:kept] + noise).random_playout(seed=1)
     with suppress(ValueError):
         view = view_message(game.view()).SerializeToString()
-        engine.Worlds(view[:kept] + noise, noise[:kept] or None).sample(seed=1).random_playout(seed=1)
+        engine.Worlds(view[:kept] + noise).sample(seed=1).random_playout(seed=1)
 
 
 @given(st.lists(st.integers(-1, 2**64), max_size=3), st.lists(st.integers(-1, 3) | st.integers(), max_size=3))

@@ -17,7 +17,7 @@ from tools import ROOT
 from tools.training.learning_curve import example
 from tools.training.matches import compare
 
-from happycity import Config, ConfigError, Event, EventKind, Game, Mode, Move
+from happycity import Config, ConfigError, EventKind, Game, Mode, Move
 from happycity_bots import GreedyBot
 from happycity_client import Decision, GameStarted
 from happycity_envs.arena import PolicyBot, choose_action, policy_bot
@@ -72,7 +72,10 @@ def bot_for(policy: Any, game: Game) -> PolicyBot:
 
 @pytest.mark.parametrize("mode", Mode)
 def test_a_policy_sees_what_it_was_trained_on(mode: Mode) -> None:
-    """Observation and mask of a decision are those of self-play in the same position, discards included."""
+    """Observation and mask of a decision are those of self-play in the same position, discards included.
+
+    Nothing of it comes from the events, of which decisions here have none.
+    """
     game = Game.deal(Config(players=2, mode=mode), seed=1)
     seen: list[tuple[NDArray[np.float32], NDArray[np.int8]]] = []
 
@@ -83,34 +86,16 @@ def test_a_policy_sees_what_it_was_trained_on(mode: Mode) -> None:
         return COIN if mask[COIN] else int(legal[-1 if discards else 0])
 
     bots = [bot_for(policy, game) for _ in range(2)]
-    pending: list[list[Event]] = [[], []]
-    unanswered = rebuilt = 0
+    rebuilt = 0
     while game.outcome is None:
-        for events in pending:
-            events.extend(game.events)
-        seat = game.seat
-        move = bots[seat].choose(Decision.of(game, pending[seat]))
-        # A decision that the clock settles while the stream is lost: its events are sent again.
-        if game.round % 3:
-            pending[seat] = []
-        else:
-            unanswered += 1
+        move = bots[game.seat].choose(Decision.of(game))
         assert isinstance(move, Move)
         observation, mask = seen.pop()
         assert (observation == Observations(2).of(game, game.seat)).all()
         assert (mask == mask_of(game.legal_moves)).all()
         game.apply(move)
         rebuilt += any(event.kind is EventKind.DECK_REBUILT for event in game.events)
-    assert unanswered > 5
     assert rebuilt
-
-
-def test_a_policy_is_not_asked_with_missing_events() -> None:
-    game = Game.deal(Config(players=2), seed=1)
-    while not game.discarded:
-        game.apply(game.legal_moves[-1])
-    with pytest.raises(ValueError, match=r"discard piles of \(.*\) cards"):
-        bot_for(lambda *_: 0, game).choose(Decision.of(game, ()))
 
 
 def test_what_a_policy_may_return() -> None:
@@ -163,18 +148,15 @@ def test_openspiels_bots_know_the_discards() -> None:
     game = Game.deal(Config(players=2), seed=4)
     start = GameStarted(match_id=0, config=game.config, seat=0, bots=("", ""), seed=1)
     bot = module.openspiel_bot(lambda *_: Watcher())(start)
-    events: list[Event] = list(game.events)
     while game.outcome is None:
         if game.seat == 0:
-            move = asyncio.run(bot.choose(Decision.of(game, events)))
+            move = asyncio.run(bot.choose(Decision.of(game)))
             position = seen[-1].position
-            assert position.discarded == game.discarded
+            assert position.discards == game.discards
             assert (Observations(2).of(position, 0) == Observations(2).of(game, 0)).all()
-            events = []
         else:
             move = game.legal_moves[-1]
         game.apply(move)
-        events.extend(game.events)
     assert len(seen) > 20
 
 

@@ -192,7 +192,7 @@ def test_tensors_are_those_of_the_arena() -> None:
         recall.set_from(state, player)
         assert (recall.tensor == expected).all()
         assert (np.array(state.information_state_tensor(player), np.float32) == recall.tensor).all()
-        assert recall.dict["discarded"].sum() * 2 == len(state.position.discarded) > 0
+        assert recall.dict["discarded"].sum() * 2 == sum(state.position.discard_sizes) > 0
         assert recall.dict["seats"].shape == (3, Observations(3).seat_size)
     assert state.observation_string(0).startswith("seat 1\n")
 

@@ -35,9 +35,11 @@ def test_a_file_has_the_start_of_the_game_and_what_happened() -> None:
 
 
 def test_nothing_hidden_is_in_it() -> None:
-    """The position has the numbers of cards in the decks, and no order of any."""
+    """The position has no order of a deck, and discards are in table order."""
     view = read_decision(FIRST)[1].message.view
     assert [list(type(deck).DESCRIPTOR.fields_by_name) for deck in view.decks] == [["left", "discarded"]] * 3
+    assert all(list(deck.discarded) == sorted(deck.discarded) for deck in view.decks)
+    assert any(len(deck.discarded) > 1 for deck in view.decks)
     assert not {"seed", "deal"} & set(type(view).DESCRIPTOR.fields_by_name)
 
 

@@ -266,30 +266,24 @@ class Equality:
         view = game.view()
         fast, text = fast_builders(view), f"worlds {rng.random()}"
         moves, message = game.legal_moves, view_message(view).SerializeToString()
-        for discarded in (None, game.discarded):
-            known = None if discarded is None else bytes([card.number for card in discarded])
-            worlds = self._engine.Worlds(message, known)
-            _equal(
-                where,
-                "fast builders",
-                [bool(worlds.fast >> seat & 1) for seat in range(len(fast))],
-                list(fast),
-            )
-            python, native = random.Random(text), random.Random(text)
-            for same in islice(Game.worlds(view, python, discarded=discarded), 2):
-                world = worlds.sample_as_python(native)
-                _equal(where, "randomness", native.getstate(), python.getstate())
-                _equal(where, "world", bytes(world), position_bytes(same))
-                _equal(
-                    where, "moves of a world", world.legal_moves, [move.index for move in same.legal_moves]
-                )
-                for each in ((), fast):
-                    mask = worlds.fast if each else 0
-                    _equal(where, "quick move", world.quick_move(fast=mask), quick_move(same, each).index)
-                    move = rng.choice(moves)
-                    worth = play_out(same.copy(), move, each)
-                    _equal(where, "playout", world.playout(move.index, fast=mask), worth)
-                self._same_next_turn(where, world, same, rng.choice(moves))
+        worlds = self._engine.Worlds(message)
+        _equal(
+            where, "fast builders", [bool(worlds.fast >> seat & 1) for seat in range(len(fast))], list(fast)
+        )
+        python, native = random.Random(text), random.Random(text)
+        for same in islice(Game.worlds(view, python), 2):
+            world = worlds.sample_as_python(native)
+            _equal(where, "randomness", native.getstate(), python.getstate())
+            _equal(where, "world", bytes(world), position_bytes(same))
+            _equal(where, "discards", same.discards, game.discards)
+            _equal(where, "moves of a world", world.legal_moves, [move.index for move in same.legal_moves])
+            for each in ((), fast):
+                mask = worlds.fast if each else 0
+                _equal(where, "quick move", world.quick_move(fast=mask), quick_move(same, each).index)
+                move = rng.choice(moves)
+                worth = play_out(same.copy(), move, each)
+                _equal(where, "playout", world.playout(move.index, fast=mask), worth)
+            self._same_next_turn(where, world, same, rng.choice(moves))
         _equal(where, "features", position.features(), position_rows(view))
         _equal(where, "read again", bytes(self._engine.Position.from_bytes(bytes(position))), bytes(position))
         observer = rng.randrange(game.config.players)

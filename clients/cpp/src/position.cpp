@@ -79,13 +79,9 @@ Position Position::deal(unsigned players, bool expert, bool sum, std::uint64_t s
   return Position(written(HAPPYCITY_POSITION_SIZE, happycity_deal, players, expert, sum, seed));
 }
 
-Position Position::sample(const v1::View& view, std::uint64_t seed,
-                          std::optional<std::span<const std::uint8_t>> discarded) {
+Position Position::sample(const v1::View& view, std::uint64_t seed) {
   const Bytes message = message_of(view);
-  const auto known = discarded.value_or(std::span<const std::uint8_t>());
-  const auto count = discarded.has_value() ? static_cast<std::int32_t>(known.size()) : -1;
-  return Position(
-      written(HAPPYCITY_POSITION_SIZE, happycity_sample, message.data(), size_of(message), known.data(), count, seed));
+  return Position(written(HAPPYCITY_POSITION_SIZE, happycity_sample, message.data(), size_of(message), seed));
 }
 
 Position Position::from_bytes(std::span<const std::uint8_t> bytes) {

@@ -136,10 +136,8 @@ TEST(Position, LikeTheCrate) {
     EXPECT_EQ(bytes_of(position), bytes_of(each.at("position"))) << "a copy is independent";
     if (each.has("view")) {
       const v1::View view = view_of(each.at("view"));
-      const auto discarded = numbers<std::uint8_t>(each.at("discarded"));
       EXPECT_EQ(fast_builders(view), each.at("fast_builders").number_value());
       EXPECT_EQ(bytes_of(Position::sample(view, seed)), bytes_of(each.at("sample")));
-      EXPECT_EQ(bytes_of(Position::sample(view, seed, discarded)), bytes_of(each.at("sample_known")));
     }
     if (each.has("deal")) {
       EXPECT_EQ(bytes_of(each.dealt()), bytes_of(each.at("position")));
@@ -195,8 +193,6 @@ TEST(Position, Refusals) {
   EXPECT_THROW(Position::deal(6, false, false, 1), std::invalid_argument);
   EXPECT_THROW(Position::sample(v1::View(), 1), std::invalid_argument);
   EXPECT_NO_THROW(Position::sample(view, 1));
-  const Bytes discarded = {1, 2, 3, 4, 5, 6, 7, 8, 9};
-  EXPECT_THROW(Position::sample(view, 1, discarded), std::invalid_argument);
 }
 
 }  // namespace

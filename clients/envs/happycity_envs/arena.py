@@ -10,15 +10,14 @@ It needs numpy alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from random import Random
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from happycity import Card, CardKind, Event, EventKind, Game, Move, View
-from happycity.rules.deals import DECKS
+from happycity import Game, Move
 from happycity_client import Bot, Decision, GameStarted
 from happycity_envs.selfplay import ACTION_COUNT, ACTIONS, Observations, mask_of
 
@@ -48,44 +47,6 @@ def choose_action(policy: Policy, observation: NDArray[np.float32], mask: NDArra
     return action
 
 
-class Discards:
-    """Counts the face-up cards in the discard piles by the events of its decisions.
-
-    A view has their number alone.
-    """
-
-    def __init__(self) -> None:
-        self._counts: list[tuple[Card, ...]] = [()]  # at the start and at each decision
-
-    def after(self, events: Sequence[Event], view: View) -> tuple[Card, ...]:
-        """Return the cards after the events of the next decision.
-
-        The server repeats the events of a decision that was never answered, because its stream was lost. So
-        they may follow an earlier decision than the last one; the sizes in the view say which.
-
-        Raises:
-            ValueError: events are missing.
-        """
-        for before in reversed(self._counts):
-            cards = _discarded_after(before, events)
-            if tuple([sum(card.deck == deck for card in cards) for deck in DECKS]) == view.discards:
-                self._counts.append(cards)
-                return cards
-        raise ValueError(f"the events don't lead to discard piles of {view.discards} cards")
-
-
-_DISCARDING = (EventKind.DISCARD, EventKind.CARD_LOST)
-
-
-def _discarded_after(cards: tuple[Card, ...], events: Sequence[Event]) -> tuple[Card, ...]:
-    for kind, _, card, deck, *_ in events:
-        if kind is EventKind.DECK_REBUILT:
-            cards = tuple([each for each in cards if each.deck != deck])
-        elif card is not None and card.kind is CardKind.BUILDING and kind in _DISCARDING:
-            cards = (*cards, card)
-    return cards
-
-
 class PolicyBot(Bot):
     """Plays by a policy on observation and mask. Make a factory of such bots with `policy_bot`."""
 
@@ -93,13 +54,11 @@ class PolicyBot(Bot):
         super().__init__(start)
         self._policy = policy
         self._observations = Observations(start.config.players)
-        self._discards = Discards()
 
     def choose(self, decision: Decision) -> Move:
         """Return the policy's move."""
-        discarded = self._discards.after(decision.events, decision.view)
         # Hidden orders, which are drawn here, are in no observation.
-        game = Game.from_view(decision.view, Random(0), discarded=discarded)
+        game = Game.from_view(decision.view, Random(0))
         observation = self._observations.of(game, decision.seat)
         return ACTIONS[choose_action(self._policy, observation, mask_of(decision.moves))]
 

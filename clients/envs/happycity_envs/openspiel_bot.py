@@ -15,7 +15,6 @@ from happycity import Game, Move
 from happycity.records.random_games import random_move
 from happycity.records.record import config_json
 from happycity_client import Bot, Decision, GameStarted
-from happycity_envs.arena import Discards
 from happycity_envs.openspiel import NAME, HappyCityGame, HappyCityState
 from happycity_envs.selfplay import move_of, rewards_of
 from happycity_evaluation.quick import quick_move
@@ -81,20 +80,18 @@ def random_bot(game: HappyCityGame, seat: int, seed: int) -> Any:
 class OpenSpielBot(Bot):
     """Plays by a bot or policy of OpenSpiel. Make a factory of such bots with `openspiel_bot`.
 
-    Each decision is put to it as a state of its own, without history; the discard piles have the cards that
-    the events have shown. It thinks in a thread, so that its connection stays alive meanwhile.
+    Each decision is put to it as a state of its own, without history. It thinks in a thread, so that its
+    connection stays alive meanwhile.
     """
 
     def __init__(self, start: GameStarted, *, make: MakeBot) -> None:
         super().__init__(start)
         self._game = pyspiel.load_game(NAME, config_json(start.config))
-        self._discards = Discards()
         self._player = make(self._game, start.seat, self.rng.getrandbits(32))
 
     async def choose(self, decision: Decision) -> Move:
         """Return the move of OpenSpiel's bot."""
-        discarded = self._discards.after(decision.events, decision.view)
-        position = Game.from_view(decision.view, self.rng, discarded=discarded).opened()
+        position = Game.from_view(decision.view, self.rng).opened()
         return await asyncio.to_thread(self._think, HappyCityState(self._game, position))
 
     def _think(self, state: HappyCityState) -> Move:

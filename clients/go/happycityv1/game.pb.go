@@ -5,8 +5,8 @@
 // source: happycity/v1/game.proto
 
 // The state of a game as anyone at the table may know it, its moves and its events. Seats are numbered from 0.
-// Happy City has no private information: every seat sees the same. Hidden orders (decks, box, discard piles)
-// are absent from these messages.
+// Happy City has no private information: every seat sees the same. Hidden orders (decks, box) are absent from these
+// messages.
 
 package happycityv1
 
@@ -489,13 +489,14 @@ func (x *DwellingStack) GetLeft() uint32 {
 	return 0
 }
 
-// The sizes of a deck and of its discard pile.
+// A deck and its discard pile.
 type DeckState struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Cards left in the deck.
 	Left uint32 `protobuf:"varint,1,opt,name=left,proto3" json:"left,omitempty"`
-	// Cards in the discard pile, which becomes the deck when that is empty.
-	Discarded     uint32 `protobuf:"varint,2,opt,name=discarded,proto3" json:"discarded,omitempty"`
+	// The cards in the discard pile, which becomes the deck when that is empty: what was discarded face up, in the order
+	// of the Card enum; a card may be there twice.
+	Discarded     []Card `protobuf:"varint,2,rep,packed,name=discarded,proto3,enum=happycity.v1.Card" json:"discarded,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -537,11 +538,11 @@ func (x *DeckState) GetLeft() uint32 {
 	return 0
 }
 
-func (x *DeckState) GetDiscarded() uint32 {
+func (x *DeckState) GetDiscarded() []Card {
 	if x != nil {
 		return x.Discarded
 	}
-	return 0
+	return nil
 }
 
 // The public state of a game at a decision.
@@ -857,10 +858,10 @@ const file_happycity_v1_game_proto_rawDesc = "" +
 	"\tuses_left\x18\x04 \x01(\rR\busesLeft\"K\n" +
 	"\rDwellingStack\x12&\n" +
 	"\x04card\x18\x01 \x01(\x0e2\x12.happycity.v1.CardR\x04card\x12\x12\n" +
-	"\x04left\x18\x02 \x01(\rR\x04left\"=\n" +
+	"\x04left\x18\x02 \x01(\rR\x04left\"Q\n" +
 	"\tDeckState\x12\x12\n" +
-	"\x04left\x18\x01 \x01(\rR\x04left\x12\x1c\n" +
-	"\tdiscarded\x18\x02 \x01(\rR\tdiscarded\"\x82\x03\n" +
+	"\x04left\x18\x01 \x01(\rR\x04left\x120\n" +
+	"\tdiscarded\x18\x02 \x03(\x0e2\x12.happycity.v1.CardR\tdiscarded\"\x82\x03\n" +
 	"\x04View\x12\x14\n" +
 	"\x05round\x18\x01 \x01(\rR\x05round\x12\x12\n" +
 	"\x04seat\x18\x02 \x01(\rR\x04seat\x12)\n" +
@@ -964,22 +965,23 @@ var file_happycity_v1_game_proto_depIdxs = []int32{
 	11, // 1: happycity.v1.GameConfig.scoring:type_name -> happycity.v1.Scoring
 	12, // 2: happycity.v1.SeatState.city:type_name -> happycity.v1.Card
 	12, // 3: happycity.v1.DwellingStack.card:type_name -> happycity.v1.Card
-	0,  // 4: happycity.v1.View.phase:type_name -> happycity.v1.Phase
-	4,  // 5: happycity.v1.View.seats:type_name -> happycity.v1.SeatState
-	12, // 6: happycity.v1.View.centre:type_name -> happycity.v1.Card
-	12, // 7: happycity.v1.View.specials:type_name -> happycity.v1.Card
-	5,  // 8: happycity.v1.View.dwellings:type_name -> happycity.v1.DwellingStack
-	6,  // 9: happycity.v1.View.decks:type_name -> happycity.v1.DeckState
-	3,  // 10: happycity.v1.View.config:type_name -> happycity.v1.GameConfig
-	1,  // 11: happycity.v1.Move.kind:type_name -> happycity.v1.MoveKind
-	12, // 12: happycity.v1.Move.card:type_name -> happycity.v1.Card
-	2,  // 13: happycity.v1.Event.kind:type_name -> happycity.v1.EventKind
-	12, // 14: happycity.v1.Event.card:type_name -> happycity.v1.Card
-	15, // [15:15] is the sub-list for method output_type
-	15, // [15:15] is the sub-list for method input_type
-	15, // [15:15] is the sub-list for extension type_name
-	15, // [15:15] is the sub-list for extension extendee
-	0,  // [0:15] is the sub-list for field type_name
+	12, // 4: happycity.v1.DeckState.discarded:type_name -> happycity.v1.Card
+	0,  // 5: happycity.v1.View.phase:type_name -> happycity.v1.Phase
+	4,  // 6: happycity.v1.View.seats:type_name -> happycity.v1.SeatState
+	12, // 7: happycity.v1.View.centre:type_name -> happycity.v1.Card
+	12, // 8: happycity.v1.View.specials:type_name -> happycity.v1.Card
+	5,  // 9: happycity.v1.View.dwellings:type_name -> happycity.v1.DwellingStack
+	6,  // 10: happycity.v1.View.decks:type_name -> happycity.v1.DeckState
+	3,  // 11: happycity.v1.View.config:type_name -> happycity.v1.GameConfig
+	1,  // 12: happycity.v1.Move.kind:type_name -> happycity.v1.MoveKind
+	12, // 13: happycity.v1.Move.card:type_name -> happycity.v1.Card
+	2,  // 14: happycity.v1.Event.kind:type_name -> happycity.v1.EventKind
+	12, // 15: happycity.v1.Event.card:type_name -> happycity.v1.Card
+	16, // [16:16] is the sub-list for method output_type
+	16, // [16:16] is the sub-list for method input_type
+	16, // [16:16] is the sub-list for extension type_name
+	16, // [16:16] is the sub-list for extension extendee
+	0,  // [0:16] is the sub-list for field type_name
 }
 
 func init() { file_happycity_v1_game_proto_init() }

@@ -94,7 +94,7 @@ impl Decision {
         use crate::engine::{FastRandom, View, Worlds};
         use prost::Message;
 
-        let worlds = self.worlds.get_or_init(|| Worlds::new(&View::from_message(&self.view.encode_to_vec())?, None));
+        let worlds = self.worlds.get_or_init(|| Worlds::new(&View::from_message(&self.view.encode_to_vec())?));
         worlds.as_ref().map(|worlds| worlds.sample(&mut FastRandom::new(seed))).map_err(|error| *error)
     }
 

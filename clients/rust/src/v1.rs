@@ -586,15 +586,16 @@ pub struct DwellingStack {
     #[prost(uint32, tag = "2")]
     pub left: u32,
 }
-/// The sizes of a deck and of its discard pile.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+/// A deck and its discard pile.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct DeckState {
     /// Cards left in the deck.
     #[prost(uint32, tag = "1")]
     pub left: u32,
-    /// Cards in the discard pile, which becomes the deck when that is empty.
-    #[prost(uint32, tag = "2")]
-    pub discarded: u32,
+    /// The cards in the discard pile, which becomes the deck when that is empty: what was discarded face up, in the order
+    /// of the Card enum; a card may be there twice.
+    #[prost(enumeration = "Card", repeated, tag = "2")]
+    pub discarded: ::prost::alloc::vec::Vec<i32>,
 }
 /// The public state of a game at a decision.
 #[derive(Clone, PartialEq, ::prost::Message)]

@@ -68,7 +68,7 @@ function put(bytes: Uint8Array): number {
   return bytes.length;
 }
 
-/** Write moves or cards for the engine, and return their number. */
+/** Write moves for the engine, and return their number. */
 function putList(numbers: readonly number[]): number {
   const { bytes, list } = engine();
   if (numbers.length > OUT - LIST) throw new RangeError(REFUSALS[2]);
@@ -107,11 +107,9 @@ export class Position {
   }
 
   /** Draw a world that looks like a view: {@link Worlds.sample}. */
-  static sample(view: Uint8Array, discarded: readonly number[] | undefined, seed: bigint): Position {
-    const own = engine();
-    const size = put(view);
-    const count = discarded === undefined ? -1 : putList(discarded);
-    return Position.#of(own.call.happycity_sample(own.at, size, own.list, count, seed, own.out));
+  static sample(view: Uint8Array, seed: bigint): Position {
+    const { call, at, out } = engine();
+    return Position.#of(call.happycity_sample(at, put(view), seed, out));
   }
 
   /** The position, to be read again. */
@@ -232,17 +230,14 @@ export class Worlds {
   /** The rivals that have bought a card in every turn so far: bit n is set for seat n. */
   readonly fast: number;
 
-  /** Take a view as a message's bytes, and the discarded cards if they are known. */
-  constructor(
-    private readonly view: Uint8Array,
-    private readonly discarded?: readonly number[],
-  ) {
+  /** Take a view as a message's bytes. */
+  constructor(private readonly view: Uint8Array) {
     const own = engine();
     this.fast = checked(own.call.happycity_fast(own.at, put(view)));
   }
 
   /** Draw a world. */
   sample(seed: bigint): Position {
-    return Position.sample(this.view, this.discarded, seed);
+    return Position.sample(this.view, seed);
   }
 }

@@ -29,27 +29,16 @@ pub extern "C" fn happycity_deal(players: u32, expert: u32, sum: u32, seed: u64,
 }
 
 #[no_mangle]
-pub extern "C" fn happycity_sample(
-    view: In,
-    size: u32,
-    discarded: In,
-    discarded_count: i32,
-    seed: u64,
-    position: Out<u8>,
-) -> i32 {
+pub extern "C" fn happycity_sample(view: In, size: u32, seed: u64, position: Out<u8>) -> i32 {
     answer(|| {
-        let discarded = match discarded_count {
-            -1 => None,
-            count => Some(discarded.bytes(u32::try_from(count).map_err(|_| NUMBER)?)?),
-        };
-        let worlds = Worlds::new(&View::from_message(view.bytes(size)?)?, discarded)?;
+        let worlds = Worlds::new(&View::from_message(view.bytes(size)?)?)?;
         Ok(write(&worlds.sample(&mut FastRandom::new(seed)), &position))
     })
 }
 
 #[no_mangle]
 pub extern "C" fn happycity_fast(view: In, size: u32) -> i32 {
-    answer(|| Ok(Worlds::new(&View::from_message(view.bytes(size)?)?, None)?.seen.fast_builders().into()))
+    answer(|| Ok(Worlds::new(&View::from_message(view.bytes(size)?)?)?.seen.fast_builders().into()))
 }
 
 #[no_mangle]

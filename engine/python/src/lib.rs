@@ -273,10 +273,8 @@ struct Worlds {
 #[pymethods]
 impl Worlds {
     #[new]
-    #[pyo3(signature = (view, discarded=None))]
-    fn new(view: &[u8], discarded: Option<&[u8]>) -> PyResult<Worlds> {
-        let view = View::from_message(view).map_err(refused)?;
-        let engine = EngineWorlds::new(&view, discarded).map_err(refused)?;
+    fn new(view: &[u8]) -> PyResult<Worlds> {
+        let engine = View::from_message(view).and_then(|view| EngineWorlds::new(&view)).map_err(refused)?;
         Ok(Worlds { engine, fast: engine.seen.fast_builders() })
     }
 

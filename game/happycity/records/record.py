@@ -143,7 +143,7 @@ def state_json(view: View) -> Json:
         "specials": _ids(view.specials),
         "dwellings": view.dwellings_left(),
         "decks": list(view.decks),
-        "discards": list(view.discards),
+        "discards": list(map(len, view.discards)),
         # Nothing in a family game is limited, and its records keep the form they had from the first.
         **({"uses": list(view.uses)} if view.config.mode is Mode.EXPERT else {}),
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Final
 
@@ -96,8 +96,9 @@ def _uses_possible(view: View) -> bool:
     return all(0 <= left <= _effect(view, seat).uses for seat, left in enumerate(view.uses))
 
 
-def _sizes_possible(sizes: tuple[int, ...]) -> bool:
-    return len(sizes) == len(DECKS) and min(sizes) >= 0
+def _discards_possible(view: View) -> bool:
+    piles = zip(DECKS, view.discards, strict=True)
+    return all(card.deck == deck for deck, pile in piles for card in pile)
 
 
 # In this order: the later ones rely on one city for each seat.
@@ -110,8 +111,8 @@ _CHECKS: Final[dict[str, Callable[[View], bool]]] = {
     "centre": lambda view: len(view.centre) <= CENTRE_SIZE and all(card.deck for card in view.centre),
     "specials": _specials_possible,
     "dwellings": _dwellings_possible,
-    "decks": lambda view: _sizes_possible(view.decks),
-    "discards": lambda view: _sizes_possible(view.discards),
+    "decks": lambda view: len(view.decks) == len(DECKS),
+    "discards": lambda view: len(view.discards) == len(DECKS) and _discards_possible(view),
     "uses": lambda view: len(view.uses) == view.config.players and _uses_possible(view),
 }
 
@@ -122,56 +123,35 @@ _DECK_NUMBERS: Final = {deck: [card.number for card in deck_cards(deck)] for dec
 class HiddenCards:
     """The cards that a view hides."""
 
-    def __init__(self, view: View, discarded: Sequence[Card] | None) -> None:
-        """List the cards that are not in sight; those in the discard piles may be known.
+    def __init__(self, view: View) -> None:
+        """List the cards that are not in sight.
 
         Raises:
-            DealError: the sizes of decks and piles don't fit the cards in sight, or the discarded ones.
+            DealError: the sizes of the decks don't fit the cards in sight.
         """
         cities = [card for city in view.cities for card in city]
-        self._piles = [
-            (_hidden_cards(deck, [*view.centre, *cities], (left, discarded)), left)
-            for deck, left, discarded in zip(DECKS, view.decks, view.discards, strict=True)
-        ]
-        self._discards: list[list[int]] | None = None
-        if discarded is not None:
-            self._discards = [[card.number for card in discarded if card.deck == deck] for deck in DECKS]
-            for (cards, left), pile in zip(self._piles, self._discards, strict=True):
-                for number in pile:
-                    if number not in cards:
-                        raise DealError(f"discarded: {number} is not among the hidden cards")
-                    cards.remove(number)
-                if len(cards) != left:
-                    raise DealError(f"discarded: {len(pile)} cards don't leave {left} of {len(cards)}")
-        seen = {*view.specials, *cities}
-        self._box = [card for card in specials_of(view.config.mode) if card not in seen]
+        seen = [*view.centre, *cities, *[card for pile in view.discards for card in pile]]
+        self._decks = [_hidden_cards(deck, seen, left) for deck, left in zip(DECKS, view.decks, strict=True)]
+        owned_or_offered = {*view.specials, *cities}
+        self._box = [card for card in specials_of(view.config.mode) if card not in owned_or_offered]
 
-    def decks(self, rng: random.Random) -> tuple[list[list[int]], list[list[int]]]:
-        """Draw decks (top card last) and discard piles, unless these are known, as card numbers."""
-        decks: list[list[int]] = []
-        discards: list[list[int]] = []
-        for cards, left in self._piles:
-            order = shuffled(cards, rng)
-            decks.append(order[:left])
-            discards.append(order[left:])
-        if self._discards is not None:
-            discards = [pile[:] for pile in self._discards]
-        return decks, discards
+    def decks(self, rng: random.Random) -> list[list[int]]:
+        """Draw the orders of the decks as card numbers, top card last."""
+        return [shuffled(cards, rng) for cards in self._decks]
 
     def box(self, rng: random.Random) -> tuple[Card, ...]:
         """Draw an order of the box: the specials of the mode's set that aren't in sight."""
         return tuple(shuffled(self._box, rng))
 
 
-def _hidden_cards(deck: int, seen: list[Card], sizes: tuple[int, int]) -> list[int]:
-    """Return the numbers of the cards of a deck and its discard pile, which have these sizes."""
+def _hidden_cards(deck: int, seen: list[Card], left: int) -> list[int]:
+    """Return the numbers of the cards of a deck, of which there are `left`."""
     hidden = _DECK_NUMBERS[deck][:]
     for card in seen:
         if card.deck == deck:
             if card.number not in hidden:
                 raise DealError(f"{card.id}: more than two in sight")
             hidden.remove(card.number)
-    left, discarded = sizes
-    if left + discarded != len(hidden):
-        raise DealError(f"deck {deck}: {left} + {discarded} hidden cards instead of {len(hidden)}")
+    if left != len(hidden):
+        raise DealError(f"deck {deck}: {left} hidden cards instead of {len(hidden)}")
     return hidden

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from bisect import insort
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from operator import attrgetter
 from typing import Final, Self
 
@@ -207,7 +207,7 @@ class Game:
             self.specials,
             tuple(self.dwellings),
             self.deck_sizes,
-            self.discard_sizes,
+            self.discards,
             cities.uses,
         )
 
@@ -224,13 +224,13 @@ class Game:
         return len(a), len(b), len(c)
 
     @property
-    def discarded(self) -> tuple[Card, ...]:
-        """The cards in the discard piles, in table order: public to all who have seen the whole game."""
-        return tuple([CARD[number] for pile in self._discards for number in sorted(pile)])
+    def discards(self) -> tuple[tuple[Card, ...], ...]:
+        """The cards in the discard piles of decks 1, 2 and 3, each in table order."""
+        return tuple([tuple([CARD[number] for number in pile]) for pile in self._discards])
 
     @property
     def discard_piles(self) -> list[list[int]]:
-        """The numbers of the cards in the discard piles of decks 1, 2 and 3; only to be read."""
+        """The numbers of the cards in the discard piles of decks 1, 2 and 3, sorted; only to be read."""
         return self._discards
 
     def coin_change(self, move: Move) -> int:
@@ -285,37 +285,35 @@ class Game:
         return self.copy()
 
     @classmethod
-    def from_view(cls, view: View, rng: random.Random, *, discarded: Sequence[Card] | None = None) -> Game:
+    def from_view(cls, view: View, rng: random.Random) -> Game:
         """Return a game that looks like `view`, with everything hidden drawn at random.
 
-        The unseen cards of each deck are spread over deck and discard pile in their known sizes, unless
-        the `discarded` ones are known, and later reshuffles get a seed of their own.
+        That is the order of each deck and of the box; later reshuffles get a seed of their own.
 
         Raises:
-            DealError: no game can look like this view, or have these cards in its discard piles.
+            DealError: no game can look like this view.
         """
-        return next(cls.worlds(view, rng, discarded=discarded))
+        return next(cls.worlds(view, rng))
 
     @classmethod
-    def worlds(
-        cls, view: View, rng: random.Random, *, discarded: Sequence[Card] | None = None
-    ) -> Iterator[Game]:
+    def worlds(cls, view: View, rng: random.Random) -> Iterator[Game]:
         """Yield games as `from_view` returns them, without end: each is drawn when it is asked for.
 
         Raises:
             DealError: no game can look like this view.
         """
         check_possible(view)
-        hidden = HiddenCards(view, discarded)
+        hidden = HiddenCards(view)
         seen = cls.__new__(cls)
         seen._lay_out(view.config, Cities.of_view(view), view.specials, list(view.dwellings))
         seen.round, seen.seat, seen.phase = view.round, view.seat, view.phase
         seen.centre = sorted([card.number for card in view.centre])
+        seen._discards = [sorted([card.number for card in pile]) for pile in view.discards]
         while True:
             game = seen.copy()
             game._log = []
             game._seed = rng.randint(0, MAX_SEED)
-            game._decks, game._discards = hidden.decks(rng)
+            game._decks = hidden.decks(rng)
             game._box = hidden.box(rng)
             _STEP[game.phase](game)
             yield game
@@ -476,7 +474,7 @@ class Game:
     def _play_discard(self, move: Move) -> None:
         number = move.number
         self.centre.remove(number)
-        self._discards[PILE[number]].append(number)
+        insort(self._discards[PILE[number]], number)
         self._log.append(_DISCARDED[self.seat][number])
         self._draw_step()
 
@@ -515,9 +513,9 @@ class Game:
             self._buy_step()
 
     def _rebuild(self, pile: int) -> None:
-        """Shuffle a discard pile, sorted in table order, into a new deck (articles 3.5, 5.5)."""
-        cards = sorted(self._discards[pile])
-        self._discards[pile].clear()
+        """Shuffle a discard pile, which is in table order, into a new deck (articles 3.5, 5.5)."""
+        cards = self._discards[pile]
+        self._discards[pile] = []
         if self._open:
             self._decks[pile].extend(cards)
         else:
@@ -611,7 +609,7 @@ class Game:
         """Discard the last card of a city: a building to its pile, a dwelling out of the game."""
         card = self.cities.remove_last(seat)
         if card.kind is CardKind.BUILDING:
-            self._discards[PILE[card.number]].append(card.number)
+            insort(self._discards[PILE[card.number]], card.number)
         self._log.append(Event(EventKind.CARD_LOST, seat, card))
 
     def _play_decline(self, move: Move) -> None:

@@ -99,8 +99,8 @@ class View(NamedTuple):
     """Cards left in the stacks of `happycity.rules.cards.DWELLINGS`, in that order."""
     decks: tuple[int, ...]
     """Cards left in decks 1, 2 and 3."""
-    discards: tuple[int, ...]
-    """Cards in the discard piles of decks 1, 2 and 3."""
+    discards: tuple[tuple[Card, ...], ...]
+    """The cards in the discard piles of decks 1, 2 and 3, each in table order: all were seen before."""
     uses: tuple[int, ...]
     """How often the effect of each seat's special will still apply, if that is limited; else 0."""
 

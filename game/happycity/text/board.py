@@ -186,7 +186,7 @@ def _market(view: View, cities: Cities) -> Iterator[Line]:
         gap = " " * (_HALF - _length(left))
         yield (*left, (gap, Style.PLAIN), *right)
     decks = "   ".join(
-        f"{deck}: {left} ({discarded})"
+        f"{deck}: {left} ({len(discarded)})"
         for deck, left, discarded in zip(DECKS, view.decks, view.discards, strict=True)
     )
     yield (("Decks (discarded)   ", Style.DIM), (decks, Style.PLAIN))
@@ -330,7 +330,7 @@ def _hint(view: View, move: Move, before: SeatTotals) -> str:
     """Return what a card gives and what it adds to points and income; of a deck, its prices."""
     if move.kind is MoveKind.DRAW:
         lowest, highest = deck_prices(move.number)
-        left, discarded = view.decks[move.number - 1], view.discards[move.number - 1]
+        left, discarded = view.decks[move.number - 1], len(view.discards[move.number - 1])
         cards = f"{left} cards left" if left else f"{discarded} discarded cards are shuffled"
         return f"{lowest} to {highest} coins, {cards}"
     after = totals_after(view, move)

@@ -88,6 +88,8 @@ _DWELLINGS: Final = _tag(_VIEW_FIELDS, "dwellings")
 _DECKS: Final = _tag(_VIEW_FIELDS, "decks")
 _CONFIG: Final = _tag(_VIEW_FIELDS, "config")
 _CITY: Final = _tag(game_pb2.SeatState, "city")
+_LEFT: Final = _tag(game_pb2.DeckState, "left", varint_coded=True)[0]
+_DISCARDED: Final = _tag(game_pb2.DeckState, "discarded")
 
 
 def _fragment(tag: bytes, message: Message) -> bytes:
@@ -173,9 +175,12 @@ def _dwellings(left: tuple[int, ...]) -> bytes:
     return b"".join([_fragment(_DWELLINGS, stack) for stack in dwelling_messages(left)])
 
 
-@lru_cache(maxsize=1000)
-def _deck(left: int, discarded: int) -> bytes:
-    return _fragment(_DECKS, game_pb2.DeckState(left=left, discarded=discarded))
+def _deck(left: int, discarded: list[int]) -> bytes:
+    """Encode a deck and the numbers of the cards in its discard pile; what is empty isn't written."""
+    content = bytes((_LEFT, left)) if left else b""
+    if discarded:
+        content = b"".join([content, _DISCARDED, _SHORT[len(discarded)], bytes(discarded)])
+    return b"".join([_DECKS, _SHORT[len(content)], content])
 
 
 class DecisionEncoder:
@@ -249,7 +254,7 @@ class DecisionEncoder:
         if self._changed & _TABLE_CHANGED:
             self._encode_table(game)
         if self._changed & _DECKS_CHANGED:
-            (a, b, c), (d, e, f) = game.deck_sizes, game.discard_sizes
+            (a, b, c), (d, e, f) = game.deck_sizes, game.discard_piles
             self._decks = _deck(a, d) + _deck(b, e) + _deck(c, f) + self._config
         self._rest = self._table + self._decks
         self._changed = 0

@@ -143,7 +143,7 @@ def view_message(view: View) -> game_pb2.View:
         specials=[card.number for card in view.specials],  # type: ignore[misc]  # likewise
         dwellings=dwelling_messages(view.dwellings),
         decks=[
-            game_pb2.DeckState(left=left, discarded=discarded)
+            game_pb2.DeckState(left=left, discarded=[card.number for card in discarded])  # type: ignore[misc]  # likewise
             for left, discarded in zip(view.decks, view.discards, strict=True)
         ],
         config=config_message(view.config),
@@ -172,7 +172,7 @@ def view_of(message: game_pb2.View) -> View:
         cards_of(message.specials[:]),
         _dwellings_of(message.dwellings[:]),
         tuple([deck.left for deck in decks]),
-        tuple([deck.discarded for deck in decks]),
+        tuple([cards_of(deck.discarded[:]) for deck in decks]),
         tuple([seat.uses_left for seat in seats]),
     )
 

@@ -132,7 +132,7 @@ def _parts(game: Game) -> dict[str, str]:
         "incomes": view.incomes,
         "uses": view.uses if any(view.uses) else (),
         "dwellings": view.dwellings,
-        "discards": view.discards if any(view.discards) else (),
+        "discards": map(len, view.discards) if any(view.discards) else (),
         **{f"city {seat}": [card.id for card in view.cities[seat][1:]] for seat in seats},
         **{f"prices of {seat}": [*_unusual_prices(game, seat)] for seat in seats},
     }

@@ -44,7 +44,7 @@ class Ledger:
         assert view.specials == tuple(self.specials)
         assert view.dwellings == tuple(self.dwellings[dwelling] for dwelling in DWELLINGS)
         assert view.decks == tuple(map(len, self.decks))
-        assert view.discards == tuple(map(len, self.discards))
+        assert view.discards == tuple(tuple(sorted(pile, key=attrgetter("number"))) for pile in self.discards)
 
     def buildings(self) -> Counter[Card]:
         places = [self.centre, *self.decks, *self.discards, *self.cities]

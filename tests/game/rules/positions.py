@@ -78,9 +78,9 @@ def view_with(
 
     There are as many players as cities, at least 2. Cities are given without their Happy Market; other seats
     have nothing else. In expert mode `markets` has its colours by seat, and the other seats have the first
-    colours left. Coins are 2 by default. No special is face up, no card of the decks is
-    discarded, and the stacks lack the dwellings of the cities. No limited effect has been used yet. Incomes
-    are the printed ones.
+    colours left. Coins are 2 by default. No special is face up, and the stacks lack the dwellings of the
+    cities. `discards` is how many cards of each deck are discarded: the first ones that are nowhere else. No
+    limited effect has been used yet. Incomes are the printed ones.
     """
     players = players or max(2, len(cities))
     built_by_seat = map(cards, (*cities, *[""] * (players - len(cities))))
@@ -93,7 +93,7 @@ def view_with(
         dwellings = [players - 1 - seen.count(dwelling) for dwelling in DWELLINGS]
     if uses is None:
         uses = [sum(EFFECTS[owned].uses for owned in city if owned in EFFECTS) for city in built]
-    hidden = [len(deck_cards(deck)) - sum(known.deck == deck for known in seen) for deck in DECKS]
+    unseen = [_without(deck_cards(deck), [known for known in seen if known.deck == deck]) for deck in DECKS]
     return View(
         config=Config(players=players, mode=mode, scoring=scoring),
         round=round,
@@ -105,10 +105,17 @@ def view_with(
         centre=tuple(face_up),
         specials=cards(specials),
         dwellings=tuple(dwellings),
-        decks=tuple(count - discarded for count, discarded in zip(hidden, discards, strict=True)),
-        discards=tuple(discards),
+        decks=tuple(len(left) - count for left, count in zip(unseen, discards, strict=True)),
+        discards=tuple(tuple(left[:count]) for left, count in zip(unseen, discards, strict=True)),
         uses=tuple(uses),
     )
+
+
+def _without(pile: Iterable[Card], known: Iterable[Card]) -> list[Card]:
+    rest = list(pile)
+    for each in known:
+        rest.remove(each)
+    return rest
 
 
 def _markets(mode: Mode, players: int, colours: Sequence[str]) -> list[Card]:
@@ -178,7 +185,4 @@ def stacked_deal(
 
 
 def _first(ids: str, pile: Iterable[Card]) -> tuple[Card, ...]:
-    rest = list(pile)
-    for named in cards(ids):
-        rest.remove(named)
-    return (*cards(ids), *rest)
+    return (*cards(ids), *_without(pile, cards(ids)))

@@ -136,10 +136,8 @@ def test_discarded_cards_are_those_that_were_discarded(deal: Deal, seed: int) ->
     game = Game(deal)
     for _, move in random_play(game.copy(), seed=seed):
         game.apply(move)
-        assert tuple([sum(card.deck == deck for card in game.discarded) for deck in (1, 2, 3)]) == (
-            game.discard_sizes
-        )
+        assert tuple(map(len, game.discards)) == game.discard_sizes
         if move.kind is MoveKind.DISCARD and game.events[0].kind is EventKind.DISCARD:
             rebuilt = {event.deck for event in game.events if event.kind is EventKind.DECK_REBUILT}
             assert move.card is not None
-            assert move.card.deck in rebuilt or move.card in game.discarded
+            assert move.card.deck in rebuilt or move.card in game.discards[move.card.deck - 1]

@@ -56,7 +56,7 @@ def test_art_2_2_decks_are_shuffled() -> None:
     view = start(4).view()
     assert view.centre == ()
     assert view.decks == (28, 20, 18)
-    assert view.discards == (0, 0, 0)
+    assert view.discards == ((), (), ())
 
     # Without a centre to discard from, the first decision is which deck to draw from.
     game = start(2)

@@ -34,28 +34,28 @@ from happycity_tournament.proof.publication import GAMES_FILE, VerificationError
 from happycity_tournament.schedule import schedule_of
 from happycity_tournament.storage.sources import StoreSource
 
-PROTOCOL = PROTOCOLS["HappyCity-2-family-v2"]
+PROTOCOL = PROTOCOLS["HappyCity-2-family-v3"]
 DEALS = 5
 PLANNER = BotEntry(name="mine", builtin="planner")
-CHAIN = "ccabdfbb1f1199ed9455730f0d9c4e1eab89dff46ab896fc5beb8574eaa9091f"
+CHAIN = "53f13b09060a3f86fdeef4d7493f059dfc5401c5e599b7472c3b6d4263844760"
 """What the planner plays on the first five deals of `PROTOCOL`, on every machine."""
 DIGESTS = {
-    "HappyCity-2-family-v2": "20b9fa0a2145480f9a556f47e8495901dc8a23aca981dca6f458ab52fedead3a",
-    "HappyCity-2-family-lite-v2": "65095599c1973d63a7b0ce6ab66ccd698e9ba1f9f80f794bb9c25c2292d7f050",
-    "HappyCity-3-family-v2": "742dbf1c90f92bc025662803143bd197f49670af598edfc7a676749fd7199fe3",
-    "HappyCity-3-family-lite-v2": "3b02d2b3f825cc3e420a72ebf64eaddae581f8837ba4cac8c92fc937d8ba78b7",
-    "HappyCity-4-family-v2": "c0c88aa7a02032ca9243db8c2bc13a8aafa6dc335dc043b14ef925dc046fc0a0",
-    "HappyCity-4-family-lite-v2": "b60f6b237dbea96614342ed8ca86a6a157e95b510909fe6c1e30baff88a29cc6",
-    "HappyCity-5-family-v2": "186cbf6be1273a7360f2237efae164acdf0bea52a57fc39ec96d801c87983ddc",
-    "HappyCity-5-family-lite-v2": "2867e75c9410cb643660736885af35e0293cc553fe6f7c99d58d4f626b82b2d5",
-    "HappyCity-2-expert-v2": "76ee78d0e2058ea6bbd56b3a3f98decb49b775d001e06ac1387ef9dc7440b879",
-    "HappyCity-2-expert-lite-v2": "1c006bf92dcf717ac0be3b4af2277deec6ade3b5d72f9f0ab9c198b73727a864",
-    "HappyCity-3-expert-v2": "19d727b957aed266ac31d18e6d07ce502836f95ea86c35ebc6cb0b28b95b44d5",
-    "HappyCity-3-expert-lite-v2": "97044e06118e2c56c399f18f81851978836860f6d6f635edeb2208e5ad398c0f",
-    "HappyCity-4-expert-v2": "b7b050445b6edb13861171be635180c20147f53f688e918bf82de29a1d373d90",
-    "HappyCity-4-expert-lite-v2": "ab39f8dde8ed137c42c382b9befd8542f6e1b9b91dd0ae1809a578fc53192013",
-    "HappyCity-5-expert-v2": "03ff2fd3ab2ee75dd3bdfb64debe2cb08a90e86aec10604cc4b6c2c61716185a",
-    "HappyCity-5-expert-lite-v2": "8f0b704fadeb87fa551ae8cc61be5ab3b36cf577a7af6aea665a9a271f598b30",
+    "HappyCity-2-family-v3": "ff23a2bc73726f62556f386c457821d4e49dc038a8f085f92690087d64c886c7",
+    "HappyCity-2-family-lite-v3": "a5f83196d69cdd5a1f96eb64d93935f2246a6d501a1ca4aeb26effbae996debe",
+    "HappyCity-3-family-v3": "c0cbe4abb06effff32530dfb8c06327147016e0c64760635a6052b558bb2d540",
+    "HappyCity-3-family-lite-v3": "13501dd6a09e682b078293ad18dcd5b4d9c4dcf4c19a1181d326dfd877b15d60",
+    "HappyCity-4-family-v3": "75cdf6abe475bfea3374e7266fba43890124421402ea80aeed6fc507c28baf77",
+    "HappyCity-4-family-lite-v3": "4aaf7d506f764cf4b03cd129ef4af948f8d141baf93b7b50e6e8ca3a780000a2",
+    "HappyCity-5-family-v3": "b3f3cdc6689d98c9ef6d3ae23ae2d65c92de18e945f9ce1ec8b707968d05a600",
+    "HappyCity-5-family-lite-v3": "5463bc7a60b97b9a0d13c358e01427756e22d5033e8d9da8c23675215e45562a",
+    "HappyCity-2-expert-v3": "95b40bc37551a9a5d4c4c0d8d3132ecf3b28f6fe5ec66b8b8f42bef0ac489b6c",
+    "HappyCity-2-expert-lite-v3": "adada39a89e0b05d08542371d345222866fbc7582c38c1148b79386fe9c286d2",
+    "HappyCity-3-expert-v3": "d54da1d4283b8a8a22824207be8c1f7cf28c709b6e700d7722cb20594ac8e4f0",
+    "HappyCity-3-expert-lite-v3": "1432f94c6d3b7d9c0395641e7e77902839c9c73f8d51fb8a5cbcf253f8c1d106",
+    "HappyCity-4-expert-v3": "d43b7f1a133e5417d2f736ec54191065ca263b90803582224f3734bbae049ee7",
+    "HappyCity-4-expert-lite-v3": "a22ec8e4c20def7edd486a40006177d320d36ef0faf1fb76c3f04e1fc361118d",
+    "HappyCity-5-expert-v3": "2faa0dc003791ba6dbb373804ca5fd60e1c3267bce7c4f01adc829377c2c0139",
+    "HappyCity-5-expert-lite-v3": "1cb1330e6e11e467aced2536b2d27edf96e01f7070b262a0eafc8045fad85b22",
 }
 """Papers quote these: a change that alters one needs a protocol with another name instead."""
 
@@ -289,9 +289,9 @@ FORGED_GAMES: dict[str, tuple[Callable[[Forger], object], str]] = {
     "no deals": (lambda f: f.result.update(deals=0), "deals, beacon: malformed"),
     "a beacon": (lambda f: f.result.update(beacon="a draw"), "its deal, bots, seeds or kind"),
     "a malformed beacon": (lambda f: f.result.update(beacon="\n"), "beacon: '.n' is not 1 to 256"),
-    "a lite one": (lambda f: f.result.update(protocol="HappyCity-2-family-lite-v2"), "its deal, bots, seeds"),
-    "another table": (lambda f: f.result.update(protocol="HappyCity-4-family-v2"), "its deal, bots, seeds"),
-    "another mode": (lambda f: f.result.update(protocol="HappyCity-2-expert-v2"), "its deal, bots, seeds"),
+    "a lite one": (lambda f: f.result.update(protocol="HappyCity-2-family-lite-v3"), "its deal, bots, seeds"),
+    "another table": (lambda f: f.result.update(protocol="HappyCity-4-family-v3"), "its deal, bots, seeds"),
+    "another mode": (lambda f: f.result.update(protocol="HappyCity-2-expert-v3"), "its deal, bots, seeds"),
     "no bot": (lambda f: f.result.update(bot=None), "bot, deals, beacon: malformed"),
     "other rules": (lambda f: f.result.update(rules=2), "rules: it is not"),
     "another pool": (lambda f: f.result.update(protocol_digest="0" * 64), "protocol_digest: it is not"),

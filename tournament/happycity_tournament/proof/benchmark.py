@@ -59,7 +59,7 @@ class Protocol:
     def name(self) -> str:
         """The name with its version, as papers quote it."""
         lite = "-lite" if self.column_deals == LITE_COLUMN_DEALS else ""
-        return f"HappyCity-{self.players}-{self.mode.value}{lite}-v2"
+        return f"HappyCity-{self.players}-{self.mode.value}{lite}-v3"
 
     @property
     def deals(self) -> int:
@@ -98,8 +98,8 @@ class Protocol:
 
 
 _PLAY = {
-    Mode.FAMILY: ("ee2ccebb340267af", "67760be7dcb403bd", "80b706cc6acb5210", "d5909495fb14c144"),
-    Mode.EXPERT: ("70fc90be1db2d870", "d982cd9240bc5616", "43286440dbe69f7d", "190cad1ac51afda5"),
+    Mode.FAMILY: ("6f22177e3e764843", "97e70bb806e3803b", "5fe2acc39d696c33", "1e956c5ed2039776"),
+    Mode.EXPERT: ("6cbd23eb9924cbc0", "779cc28356f0d715", "c680913fdc079638", "e60a32da44b22fb9"),
 }
 PROTOCOLS: Mapping[str, Protocol] = {
     protocol.name: protocol

@@ -32,9 +32,8 @@ class Position {
   /// Starts a game on the deal that the arena shuffles from a seed, for 2 to 5 players.
   static Position deal(unsigned players, bool expert, bool sum, std::uint64_t seed);
 
-  /// Draws what is hidden in a view from a seed. Which cards lie in the discard piles may be known.
-  static Position sample(const v1::View& view, std::uint64_t seed,
-                         std::optional<std::span<const std::uint8_t>> discarded = std::nullopt);
+  /// Draws what is hidden in a view from a seed.
+  static Position sample(const v1::View& view, std::uint64_t seed);
 
   /// Reads what bytes() returned.
   static Position from_bytes(std::span<const std::uint8_t> bytes);

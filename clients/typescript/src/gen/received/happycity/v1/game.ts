@@ -122,12 +122,15 @@ export interface DwellingStack {
   left: number;
 }
 
-/** The sizes of a deck and of its discard pile. */
+/** A deck and its discard pile. */
 export interface DeckState {
   /** Cards left in the deck. */
   left: number;
-  /** Cards in the discard pile, which becomes the deck when that is empty. */
-  discarded: number;
+  /**
+   * The cards in the discard pile, which becomes the deck when that is empty: what was discarded face up, in the order
+   * of the Card enum; a card may be there twice.
+   */
+  discarded: Card[];
 }
 
 /** The public state of a game at a decision. */
@@ -376,7 +379,7 @@ export const DwellingStack: MessageFns<DwellingStack> = {
 };
 
 function createBaseDeckState(): DeckState {
-  return { left: 0, discarded: 0 };
+  return { left: 0, discarded: [] };
 }
 
 export const DeckState: MessageFns<DeckState> = {
@@ -402,12 +405,22 @@ export const DeckState: MessageFns<DeckState> = {
             continue;
           }
           case 2: {
-            if (tag !== 16) {
-              break;
+            if (tag === 16) {
+              message.discarded.push(reader.int32() as any);
+
+              continue;
             }
 
-            message.discarded = reader.uint32();
-            continue;
+            if (tag === 18) {
+              const end2 = reader.uint32() + reader.pos;
+              while (reader.pos < end2) {
+                message.discarded.push(reader.int32() as any);
+              }
+
+              continue;
+            }
+
+            break;
           }
         }
         if ((tag & 7) === 4 || tag === 0) {

@@ -60,12 +60,15 @@ export interface DwellingStack {
   left: number;
 }
 
-/** The sizes of a deck and of its discard pile. */
+/** A deck and its discard pile. */
 export interface DeckState {
   /** Cards left in the deck. */
   left: number;
-  /** Cards in the discard pile, which becomes the deck when that is empty. */
-  discarded: number;
+  /**
+   * The cards in the discard pile, which becomes the deck when that is empty: what was discarded face up, in the order
+   * of the Card enum; a card may be there twice.
+   */
+  discarded: Card[];
 }
 
 /** The public state of a game at a decision. */
@@ -147,8 +150,12 @@ export const DeckState: MessageFns<DeckState> = {
     if (message.left !== 0) {
       writer.uint32(8).uint32(message.left);
     }
-    if (message.discarded !== 0) {
-      writer.uint32(16).uint32(message.discarded);
+    if (message.discarded.length !== 0) {
+      writer.uint32(18).fork();
+      for (const v of message.discarded) {
+        writer.int32(v);
+      }
+      writer.join();
     }
     return writer;
   },

@@ -40,13 +40,7 @@ public final class Position {
 
   /** Draws what is hidden in a view from a seed. */
   public static Position sample(View view, long seed) {
-    return new Position(Engine.bytes("happycity_sample", view.toByteArray(), 0, -1, seed));
-  }
-
-  /** The same where it is known which cards lie in the discard piles. */
-  public static Position sample(View view, long seed, int... discarded) {
-    byte[] cards = narrowed(discarded);
-    return new Position(Engine.bytes("happycity_sample", view.toByteArray(), cards, seed));
+    return new Position(Engine.bytes("happycity_sample", view.toByteArray(), seed));
   }
 
   /** Returns the rivals of the seat to decide that have bought in every turn, for {@code fast}. */

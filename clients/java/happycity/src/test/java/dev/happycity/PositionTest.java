@@ -36,10 +36,8 @@ class PositionTest {
     String opened;
     String next;
     String view;
-    int[] discarded;
     int fast_builders;
     String sample;
-    String sample_known;
     int[] deal;
     String deal_seed;
     int[] moves;
@@ -107,7 +105,6 @@ class PositionTest {
       if (each.view != null) {
         assertEquals(each.fast_builders, Position.fastBuilders(each.view()));
         assertEquals(each.sample, text(Position.sample(each.view(), seed)));
-        assertEquals(each.sample_known, text(Position.sample(each.view(), seed, each.discarded)));
       }
       if (each.deal != null) {
         assertEquals(each.position, text(dealt(each)));
@@ -174,7 +171,6 @@ class PositionTest {
     assertRefused(() -> Position.fromBytes(new byte[5000]));
     assertRefused(() -> Position.deal(6, false, false, 1));
     assertRefused(() -> Position.sample(View.getDefaultInstance(), 1));
-    assertRefused(() -> Position.sample(view, 1, 1, 2, 3, 4, 5, 6, 7, 8, 9));
   }
 
   private static void assertRefused(Executable call) {
