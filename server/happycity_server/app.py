@@ -44,6 +44,7 @@ from happycity_server.api.health import HealthService
 from happycity_server.api.ladder import LadderService
 from happycity_server.api.matches import MatchService
 from happycity_server.api.play import BotService
+from happycity_server.api.server import ServerService
 from happycity_server.api.tournaments import TournamentService
 from happycity_server.config import ServerSettings
 from happycity_server.frontends import Arena, Site, pages_served
@@ -309,6 +310,8 @@ class _ServerParts:
         )
         self._gateways = GatewayService(gate, self.server.play, conditions, clocks.steady)
         self._services = tuple(name for name in CONTRACT if hosting or not name.endswith(".HostingService"))
+        offered = [name for name in self._services if reader or not name.endswith(".LadderService")]
+        self._about = ServerService(settings, offered)
         self._health = HealthService()
         self._add_services(workers)
 
@@ -341,7 +344,7 @@ class _ServerParts:
         """Have gRPC serve all services but those that `BotServer` has."""
         arena, server = self.arena, self.server.grpc
         own = arena.access, arena.bots, arena.matches, arena.tournaments, arena.ladder, arena.hosting
-        for service in filter(None, own):
+        for service in filter(None, (self._about, *own)):
             add_service(server, service)
         add_WorkerServiceServicer_to_server(workers, server)
         add_GatewayServiceServicer_to_server(self._gateways, server)

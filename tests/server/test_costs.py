@@ -154,6 +154,7 @@ CALLS: dict[str, Ask | str] = {
     "ListSubmissions": "likewise",
     "WithdrawSubmission": "likewise",
     "GetCatalogue": by(""),
+    "GetServer": by(""),
 }
 """What each method is asked, by its name; or why it isn't."""
 MORE: dict[str, list[Ask]] = {

@@ -97,8 +97,9 @@ def test_what_goes_wrong_is_one_line(server: str, arguments: tuple[str, ...], pr
 
 
 def test_bots_of_a_server_are_listed(server: str) -> None:
-    listed = json.loads(happycity("status", server, "--json").output)["bots"]
-    house = [bot for bot in listed if bot["house"]]
+    shown = json.loads(happycity("status", server, "--json").output)
+    assert "happycity.v1.PlayService" in shown["about"]["services"]
+    house = [bot for bot in shown["bots"] if bot["house"]]
     listed = [(bot["name"], bot["connected"], bot["games"]) for bot in house]
     assert listed == [("easy", True, 0), ("greedy", True, 0)]
     assert house[0]["software"].startswith("happycity-python/")

@@ -12,6 +12,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from happycity import HappyCityError
 from happycity.match import one_line
 from happycity.v1.bot_service_pb2 import ConnectedBot
+from happycity.v1.server_service_pb2 import Server
 from happycity.wire.match import bot_info_of
 from happycity_runtime import event_loop
 from happycity_runtime.transport import Access, Target
@@ -40,25 +41,34 @@ def show_status(address: str, *, health: bool, service: str, server_name: str, a
         answer = f"no answer: {error}"
     if not as_json:
         typer.echo(f"{address}: {answer}", err=answer not in _ANSWERS)
-    bots: list[ConnectedBot] = []
+    about, bots = None, list[ConnectedBot]()
     if answer == SERVING and not (health or service):
-        from happycity_tournament.client.connection import call_server
-        from happycity_tournament.client.run_folder import RemoteServer
-
-        server = RemoteServer.at(address, setting="ADDRESS")
-        bots = call_server(server, lambda connection: connection.bots())
+        about, bots = _asked(address)
     if as_json:
         from happycity_tournament.cli.json import write_json
 
-        write_json({"server": address, "health": answer, "bots": [*bots]})
-    elif bots:
-        from rich.console import Console
+        write_json({"server": address, "health": answer, "about": about, "bots": bots})
+    elif about is not None:
+        typer.echo(f"happycity {about.version}, protocol version {about.protocol_version}")
+        if bots:
+            from rich.console import Console
 
-        Console().print(_table(bots))
-    elif answer == SERVING and not (health or service):
-        typer.echo("no bot is connected")
+            Console().print(_table(bots))
+        else:
+            typer.echo("no bot is connected")
     if answer != SERVING:
         raise typer.Exit(NOT_SERVING)
+
+
+def _asked(address: str) -> tuple[Server, list[ConnectedBot]]:
+    """Return what a server is, and its bots."""
+    from happycity_tournament.client.connection import Connection, call_server
+    from happycity_tournament.client.run_folder import RemoteServer
+
+    async def both(connection: Connection) -> tuple[Server, list[ConnectedBot]]:
+        return await connection.server(), await connection.bots()
+
+    return call_server(RemoteServer.at(address, setting="ADDRESS"), both)
 
 
 async def _health(address: str, service: str, name: str) -> str:

@@ -100,6 +100,7 @@ CONTRACT: Mapping[str, Mapping[str, Roles]] = {
         "WithdrawSubmission": _PLAYERS,  # likewise
     },
     "happycity.v1.CatalogueService": {"GetCatalogue": ANYONE},
+    "happycity.v1.ServerService": {"GetServer": ANYONE},
 }
 """The roles that may call each method of the contract, by service."""
 FULL_NAMES = {full_name.rpartition(".")[2]: full_name for full_name in CONTRACT}

@@ -14,12 +14,13 @@ from happycity_server.api.access import AccessService
 from happycity_server.api.ladder import LadderService
 from happycity_server.api.matches import MatchService
 from happycity_server.api.play import BotService, CatalogueService
+from happycity_server.api.server import ServerService
 from happycity_server.api.tournaments import TournamentService
 from happycity_server.hosting.service import HostingService
 
 SERVICES: list[type[Any]] = [
     *(AccessService, BotService, CatalogueService, HostingService),
-    *(LadderService, MatchService, TournamentService),
+    *(LadderService, MatchService, ServerService, TournamentService),
 ]
 OF_GRPC = {"handlers.py", "health.py", "play.py"}
 """The modules that meet gRPC: the others are called without it."""

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,10 @@ from tests.server.api.arena import Arena
 from tests.server.harness import HOSTING, Outcome, called, end_of, method_named, serving, settings
 
 from happycity import CARDS
-from happycity.v1 import catalogue_service_pb2
+from happycity.v1 import catalogue_service_pb2, server_service_pb2
 from happycity.v1.catalogue_service_pb2_grpc import CatalogueServiceStub
+from happycity.v1.server_service_pb2_grpc import ServerServiceStub
+from happycity.wire.messages import PROTOCOL_VERSION
 from happycity_server.access.roles import ANYONE, CONTRACT, ROLES
 from happycity_server.app import run_server
 from happycity_server.errors import ApiError, ListenError, Reason
@@ -126,6 +129,18 @@ async def test_catalogue_is_the_card_tables(arena: Arena) -> None:
     assert [(info.card, info.id, info.cost, info.hearts) for info in cards] == [
         (card.number, card.id, card.cost, card.hearts) for card in CARDS
     ]
+
+
+async def test_a_server_says_what_it_is(tmp_path: Path) -> None:
+    """Anybody may ask; limits are those of its settings, and what it refuses as a whole is no service of it."""
+    async with serving(tmp_path, games_per_bot=0, calls_burst=7, hello_time=2.5) as (_, channel):
+        about = await ServerServiceStub(channel).GetServer(server_service_pb2.GetServerRequest())
+    assert (about.version, about.protocol_version) == (version("happycity"), PROTOCOL_VERSION)
+    missing = CONTRACT.keys() - set(about.services)
+    assert missing == {HOSTING, "happycity.ladder.v1beta1.LadderService"}
+    limits = about.limits
+    assert (limits.calls_burst, limits.hello_time.ToSeconds(), limits.hello_time.nanos) == (7, 2, 500_000_000)
+    assert not limits.HasField("games_per_bot")
 
 
 async def test_service_that_is_turned_off_is_not_offered(tmp_path: Path) -> None:

@@ -25,9 +25,11 @@ from happycity.v1 import bot_service_pb2 as bot_pb
 from happycity.v1 import match_pb2 as match_message
 from happycity.v1 import match_service_pb2 as match_pb
 from happycity.v1 import play_service_pb2 as play_pb
+from happycity.v1 import server_service_pb2 as server_pb
 from happycity.v1.bot_service_pb2_grpc import BotServiceStub
 from happycity.v1.match_service_pb2_grpc import MatchServiceStub
 from happycity.v1.play_service_pb2_grpc import PlayServiceStub
+from happycity.v1.server_service_pb2_grpc import ServerServiceStub
 from happycity.wire.match import duration_message, result_of, time_control_message
 from happycity.wire.messages import PROTOCOL_VERSION, config_message, config_of
 from happycity.wire.moments import unix_of
@@ -77,6 +79,7 @@ class Connection:
         self.matches = MatchServiceStub(channel)
         """The methods for single matches, for `call`."""
         self._bots = BotServiceStub(channel)
+        self._server = ServerServiceStub(channel)
         self._play: Callable[..., Any] = PlayServiceStub(channel).Play
         self.guests = AccessServiceStub(channel)
         """The methods for guests and their tokens, for `call`."""
@@ -155,6 +158,10 @@ class Connection:
             if error.details.reason != "NO_LADDER":
                 raise
             return []
+
+    async def server(self) -> server_pb.Server:
+        """Return what the server is."""
+        return await self.call(self._server.GetServer, server_pb.GetServerRequest())
 
     async def bots(self, *, house: bool | None = None) -> list[bot_pb.ConnectedBot]:
         """Return the connected bots by name; only those of the house, or only the others, if that is said."""
