@@ -161,7 +161,7 @@ class ListRequest:
     ) -> tuple[list[_T], str]:
         """Return a page of entries in the order of their keys, and the token of a next page, else "".
 
-        A page begins after the key of the last entry of the page before, also if entries were added or removed
+        A page begins after the key of the last entry of the page before, also if entries came or went
         since. The last value of a key names its entry, which is not repeated if its key has changed.
         """
         ordered = sorted(entries, key=key)

@@ -62,7 +62,7 @@ def _sync(path: Path) -> None:
 
 
 def copy_pages(connection: Connection, partial: Path, progress: PageCounter | None = None) -> None:
-    """Copy a SQLite database as the connection's transaction sees it, without what others write during the copy.
+    """Copy a SQLite database as the connection's transaction sees it, without what others write meanwhile.
 
     The transaction has to have read something before.
     """
