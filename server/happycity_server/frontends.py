@@ -29,7 +29,7 @@ from happycity_server.access.roles import ROLES, Principal, method_of, path_of, 
 from happycity_server.api.access import AccessService
 from happycity_server.api.ladder import LadderService
 from happycity_server.api.matches import MatchService
-from happycity_server.api.paging import MAX_PAGE
+from happycity_server.api.paging import DEFAULT_PAGE, MAX_PAGE
 from happycity_server.api.play import BotService
 from happycity_server.api.tournaments import TournamentService
 from happycity_server.errors import ListenError
@@ -83,11 +83,15 @@ class Arena:
     async def list_all(
         self, method: Callable[[Principal, Any], Awaitable[Any]], name: str, **filters: Any
     ) -> list[Any]:
-        """Return all entries of a list, which are a field of its pages, for the admitted caller."""
+        """Return all entries of a list, which are a field of its pages, for the admitted caller.
+
+        A long list costs as much as asking for it by pages of the default size.
+        """
         entries, token = list[Any](), None
         while token != "":
             page = await self.call(method, page_size=MAX_PAGE, page_token=token, **filters)
             entries += getattr(page, name)
+            self.charge(len(getattr(page, name)) // DEFAULT_PAGE)
             token = page.next_page_token
         return entries
 

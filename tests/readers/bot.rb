@@ -7,7 +7,7 @@ include Happycity
 server = ENV.fetch("HAPPYCITY_SERVER").delete_prefix("grpc://")
 metadata = ENV["HAPPYCITY_TOKEN"].to_s.empty? ? {} : {"authorization" => "Bearer #{ENV["HAPPYCITY_TOKEN"]}"}
 outbox = Queue.new
-outbox << V1::PlayRequest.new(hello: V1::Hello.new(name: ENV["HAPPYCITY_NAME"], max_games: 8))
+outbox << V1::PlayRequest.new(hello: V1::Hello.new(protocol_version: 1, name: ENV["HAPPYCITY_NAME"], max_games: 8))
 trap("TERM") { outbox << V1::PlayRequest.new(goodbye: V1::Goodbye.new) << nil }
 
 requests = Enumerator.new do |stream|

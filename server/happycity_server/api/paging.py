@@ -161,8 +161,8 @@ class ListRequest:
     ) -> tuple[list[_T], str]:
         """Return a page of entries in the order of their keys, and the token of a next page, else "".
 
-        A page begins after the key with which the one before ended, whatever has come and gone. The last
-        value of a key names its entry, which is not repeated if its key has changed.
+        A page begins after the key of the last entry of the page before, also if entries came or went
+        since. The last value of a key names its entry, which is not repeated if its key has changed.
         """
         ordered = sorted(entries, key=key)
         if not self.is_first:

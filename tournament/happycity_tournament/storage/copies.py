@@ -51,7 +51,7 @@ def _check_absent(path: Path) -> None:
 
 
 def _sync(path: Path) -> None:
-    """Let a file or folder outlast a power cut."""
+    """Write what the system holds of a file or folder to the disk."""
     if path.is_dir() and os.name == "nt":
         return
     descriptor = os.open(path, os.O_RDONLY)
@@ -62,7 +62,7 @@ def _sync(path: Path) -> None:
 
 
 def copy_pages(connection: Connection, partial: Path, progress: PageCounter | None = None) -> None:
-    """Copy a SQLite database as the connection's transaction sees it, whatever others write meanwhile.
+    """Copy a SQLite database as the connection's transaction sees it, without what others write meanwhile.
 
     The transaction has to have read something before.
     """
