@@ -169,7 +169,7 @@ def test_bots_choose_alike(name: str, mode: Mode, uses: Uses) -> None:
 def test_luck_by_games_played_on() -> None:
     """It takes off the score of deals what the cards decided; what a seat won others lost."""
     scores = []
-    for number in range(30):
+    for number in range(100):  # with 30 the ratio varies from 1.4 to 5
         deal = Deal.shuffle(Config(players=2), seed=6 * 10**9 + number)
         scores.append(play_deal(deal, [BOTS["rollout"], BOTS["planner"]], luck_evaluator(8))[:2])
     won, luck = np.array(scores).T
