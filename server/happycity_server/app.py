@@ -27,6 +27,9 @@ from grpc_reflection.v1alpha import reflection
 from happycity.errors import ConfigError
 from happycity.gateway.v1beta1 import gateway_service_pb2
 from happycity.gateway.v1beta1.gateway_service_pb2_grpc import add_GatewayServiceServicer_to_server
+from happycity.v1.server_service_pb2 import ServerLimits
+from happycity.wire.fields import to_message
+from happycity.wire.match import duration_message
 from happycity.worker.v1.worker_service_pb2 import Conditions
 from happycity.worker.v1.worker_service_pb2_grpc import add_WorkerServiceServicer_to_server
 from happycity_ladder.ladder_config import LadderConfig
@@ -311,7 +314,7 @@ class _ServerParts:
         self._gateways = GatewayService(gate, self.server.play, conditions, clocks.steady)
         self._services = tuple(name for name in CONTRACT if hosting or not name.endswith(".HostingService"))
         offered = [name for name in self._services if reader or not name.endswith(".LadderService")]
-        self._about = ServerService(settings, offered)
+        self._about = ServerService(_limits(settings), offered)
         self._health = HealthService()
         self._add_services(workers)
 
@@ -412,6 +415,18 @@ class _ServerParts:
         await force.wait()
         _log.info("voiding_matches", matches=sum(1 for _ in self.places.newest_matches()))
         self.places.void_all()
+
+
+def _limits(settings: ServerSettings) -> ServerLimits:
+    """Return the limits of a server, as it says them to anybody."""
+    return to_message(
+        ServerLimits,
+        settings,
+        *("message_bytes", "calls_per_second", "calls_burst", "streams_per_token", "streams_per_peer"),
+        *("practice_matches", "practice_matches_per_hour"),
+        hello_time=duration_message(settings.hello_time),
+        games_per_bot=settings.games_per_bot or None,
+    )
 
 
 def _submissions(settings: ServerSettings, tokens: TokenFile | None) -> Submissions | None:
