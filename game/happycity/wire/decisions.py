@@ -88,7 +88,7 @@ _DWELLINGS: Final = _tag(_VIEW_FIELDS, "dwellings")
 _DECKS: Final = _tag(_VIEW_FIELDS, "decks")
 _CONFIG: Final = _tag(_VIEW_FIELDS, "config")
 _CITY: Final = _tag(game_pb2.SeatState, "city")
-_LEFT: Final = _tag(game_pb2.DeckState, "left", varint_coded=True)[0]
+_LEFT: Final = _tag(game_pb2.DeckState, "left", varint_coded=True)
 _DISCARDED: Final = _tag(game_pb2.DeckState, "discarded")
 
 
@@ -175,12 +175,18 @@ def _dwellings(left: tuple[int, ...]) -> bytes:
     return b"".join([_fragment(_DWELLINGS, stack) for stack in dwelling_messages(left)])
 
 
-def _deck(left: int, discarded: list[int]) -> bytes:
-    """Encode a deck and the numbers of the cards in its discard pile; what is empty isn't written."""
-    content = bytes((_LEFT, left)) if left else b""
-    if discarded:
-        content = b"".join([content, _DISCARDED, _SHORT[len(discarded)], bytes(discarded)])
-    return b"".join([_DECKS, _SHORT[len(content)], content])
+def _decks(lefts: tuple[int, ...], piles: Sequence[list[int]]) -> bytes:
+    """Encode how many cards each deck has, and the numbers of those in its discard pile.
+
+    What is empty isn't written. A deck with its pile has fewer than 128 cards, so each length is one byte.
+    """
+    decks = b""
+    for left, pile in zip(lefts, piles, strict=True):
+        deck = b"%b%c" % (_LEFT, left) if left else b""
+        if pile:
+            deck = b"%b%b%c%b" % (deck, _DISCARDED, len(pile), bytes(pile))
+        decks = b"%b%b%c%b" % (decks, _DECKS, len(deck), deck)
+    return decks
 
 
 class DecisionEncoder:
@@ -254,8 +260,7 @@ class DecisionEncoder:
         if self._changed & _TABLE_CHANGED:
             self._encode_table(game)
         if self._changed & _DECKS_CHANGED:
-            (a, b, c), (d, e, f) = game.deck_sizes, game.discard_piles
-            self._decks = _deck(a, d) + _deck(b, e) + _deck(c, f) + self._config
+            self._decks = _decks(game.deck_sizes, game.discard_piles) + self._config
         self._rest = self._table + self._decks
         self._changed = 0
 
