@@ -113,6 +113,29 @@ async def test_analysis_needs_no_scripts(browser: Browser, site: Site, family_ma
     assert {round(sum(places), 2) for places in content["places"]} == {6}
 
 
+async def test_a_program_whose_output_nobody_wants_leaves_no_pipe(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It writes more than is read ahead, so the end of its pipe would never be seen."""
+    started: list[asyncio.subprocess.Process] = []
+
+    async def start(*command: str, **options: Any) -> asyncio.subprocess.Process:
+        program = await create_subprocess_exec(*command, **options)
+        assert program.stdout is not None
+        await program.stdout.readexactly(1)
+        wanted.cancel()
+        started.append(program)
+        return program
+
+    create_subprocess_exec = asyncio.create_subprocess_exec
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", start)
+    wanted = asyncio.create_task(background.output_of("timeit", "while True: print('0' * 10**7)"))
+    with pytest.raises(asyncio.CancelledError):
+        await wanted
+    (program,) = started
+    assert program.returncode is not None
+    assert program.stdout is not None
+    assert program.stdout.at_eof()
+
+
 async def test_values_of_the_background_are_bounded_and_kept() -> None:
     """One is made at a time, a few may wait, and the next is refused; each is made once."""
     made: list[int] = []

@@ -42,7 +42,7 @@ async def output_of(module: str, *arguments: str, given: bytes = b"") -> bytes:
     finally:
         if process.returncode is None:
             process.kill()
-            await process.wait()
+            await process.communicate()  # `wait` would leave pipes open that are still to be read
     if process.returncode:
         raise RuntimeError(f"{module} failed: {errors.decode(errors='replace')[-500:]}")
     return output

@@ -62,7 +62,7 @@ async def analyse_games(source: str, game: int | None, bot: str, limit: int) -> 
     finally:
         if process.returncode is None:
             process.kill()
-            await process.wait()
+            await process.communicate()  # `wait` would leave pipes open that are still to be read
     if process.returncode:
         raise HappyCityError(one_line(errors.decode(errors="replace").removeprefix("error: ")))
     found = json.loads(output)
