@@ -189,6 +189,7 @@ def test_version_is_set_everywhere(copy: Path) -> None:
     old = version()
     set_version("12.3.45", copy)
     assert set(read_versions(copy).values()) == {"12.3.45"}
+    assert '"happycity-engine==12.3.45"' in (copy / "pyproject.toml").read_text()
     set_version(old, copy)
     for name in PLACES:
         assert (copy / name).read_bytes() == (ROOT / name).read_bytes(), name
