@@ -304,7 +304,7 @@ class Rehearsal:
         archive = self.dist / f"happycity-cpp-{self.version}.tar.gz"
         self.user.run("tar", "-xf", archive, "--strip-components=1", folder=project)
         contract = sorted(project.glob("proto/happycity/v1/*.proto"))
-        stubs = ("--proto_path=proto", "--ruby_out=.", "--grpc_out=.")
+        stubs = (f"--proto_path={project}/proto", "--ruby_out=.", "--grpc_out=.")
         self.user.run("grpc_tools_ruby_protoc", *stubs, *contract, folder=project)
         shutil.copy(self.scratch / "source/tests/readers/bot.rb", project)
         (project / "Makefile").write_text("start:\n\texec ruby -I . bot.rb\n")
