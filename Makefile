@@ -60,11 +60,10 @@ test-all: envs ## Run all tests but the nightly ones: of whole programs, browser
 	PYTHONPATH=$(CURDIR)/build/compiled $(PYTEST) --levels 0-1 $(COMPILED_TESTS)
 	$(CLIENT_TESTS)
 
-test-nightly: envs sdks ## Run what costs too much for each change: kills, learners, more examples, all mutants, a release
+test-nightly: envs sdks ## Run what costs too much for each change: kills, learners, more examples, all mutants
 	$(PYTEST) --levels 4
 	$(PYTEST) --levels 0-3 --hypothesis-profile=nightly -m hypothesis
 	$(BIN)/python -m tools mutants
-	$(BIN)/python -m tools rehearse
 
 test-under-load: envs ## Run levels 0 to 2 three times beside four busy processes, and once on one core
 	busy=""; for each in 1 2 3 4; do $(BIN)/python -c 'while True: pass' & busy="$$busy $$!"; done; trap "kill $$busy" EXIT; \

@@ -31,6 +31,7 @@ from happycity.records.replay import replay
 from happycity.tournament.v1beta1 import errors_pb2 as tournament_errors
 from happycity.v1 import errors_pb2
 from happycity_client import Bot, Decision, GameOver, GameStarted
+from happycity_new_bot.languages import LANGUAGES
 from happycity_server.config import ServerSettings
 from happycity_server.errors import ApiError, Reason
 from happycity_tournament.storage.store import Store
@@ -331,18 +332,21 @@ def test_programs_are_those_of_the_examples() -> None:
 
 
 def test_the_first_bot_is_shown_in_every_language() -> None:
-    """A page includes the program of each first bot, with the commands to play it."""
-    shown = []
+    """A page includes the program of each first bot, with the commands that make its project and play."""
+    shown, projects = [], []
     for path in (ROOT / "docs" / "first-bot").glob("*.md"):
         text = path.read_text("utf-8")
         commands = "".join(blocks(text, "sh"))
         for name in re.findall(r"^<!-- include (\S+) -->$", text, flags=re.MULTILINE):
             assert f"](../../{name})" in text
-            assert f"{name} " in commands
             shown.append(name)
-        assert "tournament run " in commands
+        made = r"^happycity new-bot first --language (\w+)\ncd first\nmake play$"
+        projects += re.findall(made, commands, re.MULTILINE)
+        (language,) = projects[-1:]
+        assert f"<!-- include clients/{LANGUAGES[language].example} -->" in text
     first = [path for pattern in FIRST_BOTS for path in ROOT.glob(pattern)]
     assert sorted(shown) == sorted(str(path.relative_to(ROOT)) for path in first)
+    assert sorted(projects) == sorted(LANGUAGES)
 
 
 def play_locally(bot: type[Bot], **_: object) -> None:

@@ -48,10 +48,11 @@ def _write_secrets(host: Host, **secrets: bytes) -> dict[str, str]:
 
 
 def test_image_says_what_it_is(image: Image) -> None:
-    """Labels have version and source; the user is a number, so that engines see that it isn't root."""
-    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    """Labels have version, licences and source; the user is a number, by which engines see it isn't root."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     labels = image.config["Labels"]
-    assert labels["org.opencontainers.image.version"] == version
+    assert labels["org.opencontainers.image.version"] == project["version"]
+    assert labels["org.opencontainers.image.licenses"] == project["license"]
     assert labels["org.opencontainers.image.source"].endswith("/happycity-arena/happycity")
     assert image.config["User"] == f"{USER}:{USER}"
     assert set(image.config["Volumes"]) == {"/data"}

@@ -19,6 +19,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from tests.programs import run
 from tools import ROOT
+from tools.release.components import COMPONENTS, bill
 from tools.release.licences import UNKNOWN, licences
 from tools.release.packages import LANGUAGES, pack
 from tools.release.version import PLACES, VersionError, read_versions, set_version, version
@@ -75,6 +76,18 @@ def test_dependencies_have_licences() -> None:
     assert [line.split()[0] for line in lines] == ["grpcio", "rich"]
     assert "Apache" in lines[0]
     assert "MIT" in lines[1]
+
+
+@pytest.mark.parametrize("language", COMPONENTS)
+@pytest.mark.level(3)
+def test_sdks_list_what_they_depend_on_with_licences(language: str) -> None:
+    """The list has gRPC, and no licence is unknown."""
+    if not shutil.which(LANGUAGES[language][0]):
+        pytest.skip("its tools are not installed")
+    document = json.loads(bill(language, "1.2.3"))
+    listed = {each["purl"]: each["licenses"] for each in document["components"]}
+    assert any("grpc" in purl or "tonic" in purl for purl in listed)
+    assert [purl for purl, licence in listed.items() if licence == [{"expression": UNKNOWN}]] == []
 
 
 def test_compiling_installs_what_the_modules_import(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -176,6 +189,7 @@ def test_version_is_set_everywhere(copy: Path) -> None:
     old = version()
     set_version("12.3.45", copy)
     assert set(read_versions(copy).values()) == {"12.3.45"}
+    assert '"happycity-engine==12.3.45"' in (copy / "pyproject.toml").read_text()
     set_version(old, copy)
     for name in PLACES:
         assert (copy / name).read_bytes() == (ROOT / name).read_bytes(), name

@@ -5,9 +5,10 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
+from tools import ROOT
 from tools.release.account import Account, CommandError
 from tools.release.contents import Package, find, problems
-from tools.release.rehearse import Rehearsal, RehearsalError, RehearsalStep, table
+from tools.release.rehearse import STANDINGS, Rehearsal, RehearsalError, RehearsalStep, table
 
 pytestmark = pytest.mark.level(1)
 
@@ -74,6 +75,16 @@ def test_a_failed_step_is_one_line_and_what_needs_it_is_left_out(
         "skipped: third: needs second",
         "skipped: fourth: no-such-tool missing",
         "failed: second: two files differ",
+    ]
+
+
+def test_standings_are_found_without_the_lines_with_speeds() -> None:
+    shown = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert [line.split()[1] for line in STANDINGS.findall(shown)] == [
+        "rollout",
+        "planner",
+        "greedy",
+        "random",
     ]
 
 

@@ -128,12 +128,12 @@ def follow_project(terminal: Terminal, account: Account) -> None:
         other.leave()
 
 
-def follow_first_bot(terminal: Terminal, language: str) -> None:
-    """Do what the page of the first bot says."""
-    page = text_of(f"docs/first-bot/{language}.md")
-    (block,) = blocks(page, "sh")
-    *_, printed = [terminal.run(line) for line in re.findall(r".*<<END\n(?s:.*?)\nEND|.+", block)]
-    assert "100 of 100 games" in printed
+def follow_first_bot(terminal: Terminal, account: Account, language: str) -> None:
+    """Do what the page of the first bot says, and then what the README of its project does."""
+    (block,) = blocks(text_of(f"docs/first-bot/{language}.md"), "sh")
+    *_, printed = [terminal.run(line) for line in block.splitlines()]
+    assert "60 of 60 games" in printed
+    follow_project(terminal, account)
 
 
 @pytest.mark.parametrize("newcomer", ["author"], indirect=True)
@@ -165,10 +165,7 @@ def test_author(newcomer: Account) -> None:
     ((old, new),) = re.findall(r"^```diff\n-(.*)\n\+(.*)\n", page, re.MULTILINE)
     terminal.save("mybot.py", blocks(page, "python")[0].replace(old, new))
     terminal.run(test)
-    follow_first_bot(terminal, "python")
-    terminal.run("happycity new-bot --language python ../mine")
-    terminal.run("cd ../mine")
-    follow_project(terminal, newcomer)
+    follow_first_bot(terminal, newcomer, "python")
 
 
 @pytest.mark.parametrize("newcomer", ["go", "typescript", "java"], indirect=True)
@@ -176,11 +173,11 @@ def test_author_in_another_language(newcomer: Account) -> None:
     """The first bot of the language's page, and a project."""
     if shutil.which({"typescript": "npm", "java": "mvn"}.get(newcomer.name, newcomer.name)) is None:
         pytest.skip(f"the tools of {newcomer.name} aren't installed")
-    terminal = enters(newcomer)
-    follow_first_bot(terminal, newcomer.name)
-    terminal.run(f"happycity new-bot --language {newcomer.name} ../{newcomer.name}-bot")
-    terminal.run(f"cd ../{newcomer.name}-bot")
-    follow_project(terminal, newcomer)
+    folder = newcomer.home / f"with-{newcomer.name}"
+    folder.mkdir()
+    terminal = newcomer.terminal(folder.name)
+    terminal.run(ENTER.format("../happycity"))
+    follow_first_bot(terminal, newcomer, newcomer.name)
 
 
 def knowing(hosts: Path) -> Sequence[str]:

@@ -56,7 +56,6 @@ def transcript(section: str, folder: Path) -> str:
     Raises:
         RuntimeError: a script failed, or a command refused its arguments; the text is what it said.
     """
-    (folder / "clients").symlink_to(ROOT / "clients")
     names = _RunNames(folder)
 
     def run_block(match: re.Match[str]) -> str:

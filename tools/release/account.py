@@ -79,8 +79,8 @@ class Account:
             "CMAKE_PREFIX_PATH": str(home / "installed"),
         }
 
-    def run(self, *command: str | Path, folder: Path | None = None, **variables: str) -> str:
-        """Run a command to its end, by default in the home; return what it printed.
+    def run(self, *command: str | Path, folder: Path | None = None, typed: str = "", **variables: str) -> str:
+        """Run a command to its end, by default in the home, and type something; return what it printed.
 
         Raises:
             CommandError: its exit status is not 0.
@@ -89,7 +89,7 @@ class Account:
             command,
             cwd=folder or self.home,
             env={**self.environment, **variables},
-            stdin=subprocess.DEVNULL,
+            input=typed,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,

@@ -61,7 +61,7 @@ PACKAGES = {
     "engine wheel": Package(
         language="engine",
         file="happycity_engine-{v}-*.whl",
-        holds=(r"/licenses/LICENSE$", r"/licenses/NOTICE$", r"\.pyi$", r"/py\.typed$"),
+        holds=(r"/licenses/LICENSE$", r"/licenses/NOTICE$", r"\.pyi$", r"/py\.typed$", r"\.cyclonedx\.json$"),
         says={r"METADATA$": "\nVersion: {v}\n"},
         is_pure=False,
     ),
@@ -111,6 +111,26 @@ PACKAGES = {
     ),
     "dependencies": Package(
         language="python", file="happycity-{v}.cdx.json", says={"": '"bomFormat": "CycloneDX"'}
+    ),
+    "dependencies, Go": Package(
+        language="go",
+        file="happycity-go-{v}.cdx.json",
+        says={"": '"pkg:golang/google.golang.org/grpc@'},
+    ),
+    "dependencies, npm": Package(
+        language="typescript",
+        file="happycity-typescript-{v}.cdx.json",
+        says={"": '"pkg:npm/%40grpc/grpc-js@'},
+    ),
+    "dependencies, crate": Package(
+        language="rust",
+        file="happycity-rust-{v}.cdx.json",
+        says={"": '"pkg:cargo/tonic@'},
+    ),
+    "dependencies, jar": Package(
+        language="java",
+        file="maven/io/github/happycity-arena/happycity/{v}/happycity-{v}-cyclonedx.json",
+        says={"": '"pkg:maven/io.grpc/grpc-stub@'},
     ),
     "licences": Package(language="python", file="happycity-{v}.licences.txt", says={"": "grpcio "}),
 }

@@ -22,6 +22,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from tools import ROOT
+from tools.release.components import COMPONENTS, bill
 from tools.release.licences import licences
 from tools.release.version import version
 
@@ -135,7 +136,7 @@ def _pack_folder(out: Path, top: str, files: Mapping[str, Path]) -> None:
 LANGUAGES: dict[str, tuple[str, Callable[[Path], None]]] = {
     "python": ("git", pack_python),
     "engine": ("cargo", pack_engine),
-    "go": ("git", pack_go),
+    "go": ("go", pack_go),
     "typescript": ("npm", pack_typescript),
     "rust": ("cargo", pack_rust),
     "java": ("mvn", pack_java),
@@ -156,6 +157,8 @@ def pack(languages: list[str], out: Path) -> None:
     version()
     for language in languages:
         LANGUAGES[language][1](out.resolve())
+        if language in COMPONENTS:
+            (out / f"happycity-{language}-{version()}.cdx.json").write_text(bill(language, version()))
 
 
 def _time() -> datetime:

@@ -13,6 +13,7 @@ import hashlib
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -31,12 +32,19 @@ from tools.release.account import Account, CommandError, failure
 from tools.release.contents import PACKAGES, find, problems
 from tools.release.packages import LANGUAGES
 from tools.release.version import version
+from tools.release.visitor import play_a_game
 
 IMAGE = "image"
 """The name of the container image in the table, which is no file."""
 BOTS = ("python", "go", "typescript", "rust", "java", "cpp", "bridge")
 """The languages of new bots' projects; each plays with the packages of its SDK."""
-TOOLS = {"cpp": ("cmake", "grpc_cpp_plugin"), "bridge": ("jq",), IMAGE: ("buildah", "mmdebstrap")}
+TOOLS = {
+    "cpp": ("cmake", "grpc_cpp_plugin"),
+    "bridge": ("jq",),
+    "ruby": ("ruby", "grpc_tools_ruby_protoc"),
+    "browser": ("chromium",),
+    IMAGE: ("buildah", "mmdebstrap"),
+}
 """What takes more than the tool that packs the language."""
 _PACKAGE_OF = {
     "python": "wheel",
@@ -46,12 +54,21 @@ _PACKAGE_OF = {
     "java": "jar",
     "cpp": "C++ source",
     "bridge": "wheel",
+    "ruby": "C++ source",
 }
 """What the table shows of each language's bot."""
 _PATIENT = ("--connect-seconds", "600", "--decision-seconds", "300")
 """With which a slow machine, where a bot is built once more before it connects, lets no bot be late."""
-_TABLE = re.compile(r"^ *[-\d]+ +\w+ +\d+ .*$", re.MULTILINE)
-"""The lines of standings."""
+_COMMANDS = (
+    "tournament show",
+    "tournament report --out report.html",
+    "happycity ask 1",
+    "happycity analyse --bot mine",
+    "happycity check --bot 'python mybot.py'",
+)
+"""What else an author does first, after the commands of the README's quick start."""
+STANDINGS = re.compile(r"^ *[-\d]+ +\w+ +\d+ +±.*$", re.MULTILINE)
+"""The lines of standings, which are the same each time; those below them have speeds."""
 
 
 class RehearsalError(Exception):
@@ -109,7 +126,9 @@ class Rehearsal:
             packed = [f"pack {language}"] if language in LANGUAGES else []
             make = partial(self.make_bot, language)
             yield RehearsalStep(f"bot in {language}", make, TOOLS.get(language, ()), ("install", *packed))
+        yield RehearsalStep("bot in ruby", self.make_bare_bot, TOOLS["ruby"], ("pack cpp",))
         yield RehearsalStep("server", self.serve, (), ("install", "bot in python"))
+        yield RehearsalStep("browser", self.play_in_browser, TOOLS["browser"], ("install",))
         yield RehearsalStep(IMAGE, self.play_in_image, TOOLS[IMAGE], ("clone",))
 
     def rehearse(self) -> None:
@@ -130,7 +149,7 @@ class Rehearsal:
             step.run()
         except (CommandError, RehearsalError, OSError) as error:
             self.failed[step.name] = str(error)
-        outcome = self.failed.get(step.name, "done")
+        outcome = (self.failed | self.skipped).get(step.name, "done")
         sys.stderr.write(f"{outcome} ({time.monotonic() - began:.0f} s)\n")
 
     def prove(self, package: str, *proofs: str) -> None:
@@ -230,27 +249,24 @@ class Rehearsal:
         )
 
     def quick_start(self) -> None:
-        """Do what the README does with a tournament, with the bot that it shows."""
-        (bot,) = re.findall(r"<!-- example bot -->\n```python\n(.*?)```", _readme(), re.DOTALL)
+        """Write the bot that the README shows, and run its commands and others that it names."""
+        bot, run, lines = self._readme()
         (self.user.home / "mybot.py").write_text(bot)
-        self.standings = self._tournament()
-        for line in (
-            "tournament games --bot mine --worst 3",
-            "tournament show",
-            "tournament report --out report.html",
-            "happycity show 1",
-            "happycity analyse --bot mine",
-            "happycity check --bot",
-        ):
-            self.user.run(*line.split(), *(["python mybot.py"] if line.endswith("--bot") else []))
+        self.standings = STANDINGS.findall(self.user.run(*run))
+        for line in lines:
+            # In a game of one's own, the first move until it is over.
+            self.user.run(*line, typed="1\n" * 1000 if line[1] == "play" else "")
+        for text in _COMMANDS:
+            self.user.run(*shlex.split(text))
         self.prove("wheel", "quick start")
 
-    def _tournament(self, environment: str = "venv") -> list[str]:
-        """Play the README's tournament; return the lines of its standings."""
-        arguments = ("run", "--rounds", "3", "--seed", "1", "--bots", "random,greedy")
-        program = self.user.home / environment / "bin/tournament"
-        printed = self.user.run(program, *arguments, "--bot", "mine=python mybot.py")
-        return _TABLE.findall(printed)
+    def _readme(self) -> tuple[str, list[str], list[list[str]]]:
+        """Return the README's bot, its tournament, and the other commands about both."""
+        text = (self.scratch / "source/README.md").read_text(encoding="utf-8")
+        after = text.partition("<!-- example bot -->\n")[2]
+        bot, lines = re.findall(r"^```(?:python|sh)\n(.*?)^```$", after, re.DOTALL | re.MULTILINE)[:2]
+        run, *others = map(shlex.split, lines.splitlines())
+        return bot, run, others
 
     def install_compiled(self) -> None:
         """Install the compiled wheel into another environment; its tournament has to be the same."""
@@ -261,20 +277,37 @@ class Rehearsal:
             raise RehearsalError(
                 f"{path}: happycity --version says {said.strip()}, and not that it is compiled"
             )
-        if (standings := self._tournament(environment="compiled")) != self.standings:
+        _, (program, *words), _ = self._readme()
+        printed = self.user.run(self.user.home / "compiled/bin" / program, *words)
+        if (standings := STANDINGS.findall(printed)) != self.standings:
             raise RehearsalError(f"the compiled wheel's standings are others: {standings}")
         self.prove("compiled wheel", "installed", "the same standings")
 
     def make_bot(self, language: str) -> None:
-        """Make a project of a new bot, build and test it, and let it play."""
+        """Make a project of a new bot; build, test, check and play it; test one that searches, too."""
         self.user.serve(language)
-        project = self._project(language)
+        project, searcher = self._project(language), self._project(f"{language}-search")
         self.user.run("happycity", "new-bot", project, "--language", language)
-        for target in ("test", "play"):
+        for target in ("test", "check", "play"):
             printed = self.user.run("make", target, folder=project)
         if "60 of 60 games" not in printed:
             raise RehearsalError(f"make play in {project}: not all games were played")
         self.prove(_PACKAGE_OF[language], f"bot in {language}")
+        self.user.run("happycity", "new-bot", searcher, "--language", language, "--search")
+        self.user.run("make", "test", folder=searcher)
+        self.prove(_PACKAGE_OF[language], f"search in {language}")
+
+    def make_bare_bot(self) -> None:
+        """Generate Ruby's stubs of the contract that the sources in C++ have, for the bot of the tests."""
+        project = self._project("ruby")
+        project.mkdir()
+        archive = self.dist / f"happycity-cpp-{self.version}.tar.gz"
+        self.user.run("tar", "-xf", archive, "--strip-components=1", folder=project)
+        contract = sorted(project.glob("proto/happycity/v1/*.proto"))
+        stubs = (f"--proto_path={project}/proto", "--ruby_out=.", "--grpc_out=.")
+        self.user.run("grpc_tools_ruby_protoc", *stubs, *contract, folder=project)
+        shutil.copy(self.scratch / "source/tests/readers/bot.rb", project)
+        (project / "Makefile").write_text("start:\n\texec ruby -I . bot.rb\n")
 
     def _project(self, language: str) -> Path:
         """Return the folder of a language's project; ~/go would be Go's own."""
@@ -285,7 +318,8 @@ class Rehearsal:
         with ExitStack() as running:
             line = running.enter_context(self.user.running("happycity", "serve", "--listen", "127.0.0.1:0"))
             address = json.loads(line)["listening"]
-            bots = [name for name in BOTS if f"bot in {name}" not in {*self.failed, *self.skipped}]
+            missing = {*self.failed, *self.skipped}
+            bots = [name for name in (*BOTS, "ruby") if f"bot in {name}" not in missing]
             for name in bots:
                 variables = {"HAPPYCITY_SERVER": address, "HAPPYCITY_NAME": name}
                 running.enter_context(
@@ -301,8 +335,20 @@ class Rehearsal:
         for name in bots:
             self.prove(_PACKAGE_OF[name], f"{name} on a server")
 
+    def play_in_browser(self) -> None:
+        """Play a game in a browser, as a person does."""
+        play = ("happycity", "play", "--web", "--no-open")
+        browser = shutil.which("chromium")
+        assert browser is not None
+        with self.user.running(*play) as line:
+            play_a_game(line.removeprefix("play: ").strip(), browser)
+        self.prove("wheel", "a game in a browser")
+
     def play_in_image(self) -> None:
         """Build the image, and play a tournament in it."""
+        if os.geteuid():
+            self.skipped[IMAGE] = "only root builds it"
+            return
         self._in_clone("source", "tools/release/build-image")
         cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "happycity-image"
         storage = ("--root", str(cache / "storage"), "--runroot", str(cache / "run"))
@@ -355,10 +401,6 @@ def table(rehearsal: Rehearsal) -> str:
     texts += [f"skipped: {name}: {why}" for name, why in rehearsal.skipped.items()]
     texts += [f"failed: {name}: {why}" for name, why in rehearsal.failed.items()]
     return "".join(f"{text.rstrip()}\n" for text in texts)
-
-
-def _readme() -> str:
-    return (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def main() -> None:

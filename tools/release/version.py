@@ -15,7 +15,7 @@ _NUMBER = r"(\d+\.\d+\.\d+)"
 _POM = rf"<artifactId>happycity-parent</artifactId>\s+<version>{_NUMBER}</version>"
 _IN_LOCK = rf'^name = "happycity(?:-engine)?"\nversion = "{_NUMBER}"$'
 PLACES = {
-    "pyproject.toml": rf'^version = "{_NUMBER}"$',
+    "pyproject.toml": rf'^(?:version = "|engine = \["happycity-engine==){_NUMBER}"',
     "uv.lock": _IN_LOCK,
     "Dockerfile": rf"^ARG VERSION={_NUMBER}$",
     "CITATION.cff": rf"^version: {_NUMBER}$",
@@ -37,7 +37,9 @@ PLACES = {
     "clients/java/examples/pom.xml": _POM,
     "clients/java/happycity/src/main/java/dev/happycity/HappyCity.java": rf' VERSION = "{_NUMBER}";',
     "clients/java/README.md": rf"`io\.github\.happycity-arena:happycity:{_NUMBER}`",
+    "clients/conformance/readmes.toml": rf"`io\.github\.happycity-arena:happycity:{_NUMBER}`",
     "clients/cpp/CMakeLists.txt": rf"^project\(happycity VERSION {_NUMBER} ",
+    "clients/cpp/tests/settings_test.cpp": rf'"happycity-cpp/{_NUMBER}"',
 }
 """The files with the version, and how each writes it."""
 

@@ -59,7 +59,7 @@ class ProjectLanguage:
     def searching(self) -> ProjectLanguage:
         """Return the language's project whose bot searches."""
         does = "It plays moves out in sampled worlds, and chooses the one that does best"
-        return replace(self, does=does, **self.search)
+        return replace(self, does=does, card="perfumery", **self.search)
 
 
 _BUILT_BY = "pyproject.toml", "hatch_build.py", "README.md", "LICENSE"
@@ -234,7 +234,6 @@ LANGUAGES: Mapping[str, ProjectLanguage] = {
             "released": "happycity[arena,engine]==$version",
             "sdk_folders": (*_PYTHON_SDK, "engine"),
             "image_packages": _CARGO,
-            "card": "perfumery",
         },
     ),
 }
