@@ -1,8 +1,9 @@
 """Make the fixtures of 1.0: a small store, run, publication and so on that every later version reads.
 
 Once 1.0 is released they are never made again: a later version has to read what 1.0 wrote. Seeds, salts and
-times are fixed, so what is made twice is equal, but for the ids of requests, which clients draw, for `ladder`
-and `season`, whose pairing nobody foresees, and for the digest of the sources of bots in `league`.
+times are fixed, so what is made twice is equal, but for what their README names.
+
+It takes bubblewrap, in which a league's and a ladder's hosted bots play, and PostgreSQL.
 """
 
 from __future__ import annotations
@@ -12,11 +13,13 @@ import asyncio
 import base64
 import hashlib
 import json
+import shutil
 import sqlite3
+import subprocess
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Collection
-from contextlib import asynccontextmanager, closing
+from collections.abc import AsyncIterator, Collection, Iterable
+from contextlib import asynccontextmanager, chdir, closing, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -26,25 +29,31 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import insert
+from tests.tournament.storage.postgres import postgresql
 
-from happycity import Config, Deal, Mode, Move
+from happycity import Config, Deal, Mode, Move, TimeControl
+from happycity.hosting.v1beta1 import hosting_service_pb2 as hosting_pb
 from happycity.ladder.v1beta1 import ladder_service_pb2 as pb
 from happycity.records.random_games import movers_rng, record_random_game
 from happycity.records.record import Json, dumps
 from happycity_bots import BOTS
 from happycity_client import Bot, BotFactory, Decision, GameStarted, Settings, play
+from happycity_client.matches import match_at_end
 from happycity_ladder.season_proof import publish_season
 from happycity_league.config import AgentConfig, LeagueConfig
-from happycity_league.state import AgentLeague, Edit, EditOutcome
-from happycity_runtime.tokens import Role, StoredTokens, new_token, write_tokens
+from happycity_league.cycles import run_league
+from happycity_league.state import AgentLeague
+from happycity_runtime.tokens import PREFIX, Role, StoredTokens, new_secret, new_token, write_tokens
 from happycity_runtime.transport import Access
 from happycity_server.access.token_file import new_invitation
 from happycity_server.app import Clocks, run_server
 from happycity_server.config import ServerSettings
 from happycity_tournament.cli.json import result_json
 from happycity_tournament.client.connection import Connection, connect
-from happycity_tournament.client.run_folder import STORE_FILE, OwnServer, Run, own_store
+from happycity_tournament.client.run_folder import STORE_FILE, TOKENS_FILE, OwnServer, Run, own_store
+from happycity_tournament.client.session import ProgressView
 from happycity_tournament.config import RandomRounds, RoundRobin, TournamentConfig
+from happycity_tournament.hosted.submissions import HostedBot, Submissions, SubmissionState
 from happycity_tournament.lineup import BotEntry, Lineup
 from happycity_tournament.plain_json import plain_json
 from happycity_tournament.proof.commitment import Commitment
@@ -57,11 +66,33 @@ from tools import ROOT
 
 FOLDER = ROOT / "tests/fixtures/1.0"
 EXPECTED = "expected.json"
-DIGESTS = "SHA256SUMS"
+DIGESTS, README = "SHA256SUMS", "README.md"
+POSTGRESQL = "postgresql.sql"
+UNRELEASED = "## [Unreleased]"
+"""The heading of the changes since the last release in CHANGELOG.md."""
 WALL = 1_800_000_000.0
 """The time of all fixtures, in Unix time: it stands still while they are made."""
 SALT = "the salt of the fixtures"
 BOTS_OF_CUP = ("greedy", "planner", "random", "rogue")
+BOTS_OF_LADDER, HOSTED = ("greedy", "planner"), "hosted"
+"""Bots that connect to the ladder's server, and the one that it plays itself, in a sandbox."""
+TOKENS = {**{f"{role.value}-1": role for role in Role}, **dict.fromkeys((*BOTS_OF_LADDER, HOSTED), Role.BOT)}
+"""The names and roles of all tokens."""
+PROGRAM = b'''"""Plays the move at a position of the list, or the last one."""
+
+from happycity_client import Bot, Decision, run
+
+POSITION = 0
+
+
+class Fixed(Bot):
+    def choose(self, decision: Decision) -> int:
+        return min(POSITION, len(decision.moves) - 1)
+
+
+run(Fixed)
+'''
+"""The bot in a sandbox; the edit of an agent changes its constant."""
 
 FINISHED = TournamentConfig(
     bots=BOTS_OF_CUP, game=Config(players=3), format=RoundRobin(), seed=3, concurrency=1
@@ -76,6 +107,8 @@ STOPPED = TournamentConfig(
 INTERRUPTED = replace(STOPPED, game=Config(players=2), seed=5)
 GAMES, SOME_GAMES = 12, 3
 """Games of the finished tournament, and of the others before they ended."""
+MATCHES = 2
+"""Those that belong to no tournament come first: an open one, and one of practice."""
 LADDER_DEALS = 6
 LADDER = """
 anchor = "greedy"
@@ -89,14 +122,22 @@ class MatchLimit:
     """Lets matches begin up to an id, and none after that."""
 
     def __init__(self) -> None:
-        self._last = 0
-        self._moved = asyncio.Condition()
+        self._last = self._begun = 0
+        self._changed = asyncio.Event()
 
-    async def raise_to(self, match_id: int) -> None:
+    def _set(self, *, last: int = 0, begun: int = 0) -> None:
+        self._last, self._begun = max(self._last, last), max(self._begun, begun)
+        self._changed.set()
+        self._changed = asyncio.Event()
+
+    def raise_to(self, match_id: int) -> None:
         """Let matches begin up to this one."""
-        async with self._moved:
-            self._last = match_id
-            self._moved.notify_all()
+        self._set(last=match_id)
+
+    async def begun(self, match_id: int) -> None:
+        """Wait until a bot would move in this match."""
+        while self._begun < match_id:
+            await self._changed.wait()
 
     def factory(self, bot: BotFactory) -> BotFactory:
         """Return a bot that waits before its first move of a match until that may begin."""
@@ -108,8 +149,9 @@ class MatchLimit:
                 self._bot = bot(start)
 
             async def choose(self, decision: Decision) -> Move | int:
-                async with limit._moved:
-                    await limit._moved.wait_for(lambda: self.start.match_id <= limit._last)
+                limit._set(begun=self.start.match_id)
+                while self.start.match_id > limit._last:
+                    await limit._changed.wait()
                 choice = self._bot.choose(decision)
                 return choice if isinstance(choice, int | Move) else await choice
 
@@ -128,22 +170,54 @@ class Rogue(Bot):
 async def served(
     url: str, limit: MatchLimit | None = None, gated: Collection[str] = ("random",), **settings: Any
 ) -> AsyncIterator[Connection]:
-    """Serve a store, by clocks that stand still, with all bots; yield a connection."""
-    values = {"listen": "127.0.0.1:0", "store": url, "open": True, "grace": 0.0, **settings}
+    """Serve a store, by clocks that stand still, with all bots; yield an organiser's connection.
+
+    With a ladder these are its bots, and all have tokens.
+    """
+    names = BOTS_OF_LADDER if "ladder" in settings else BOTS_OF_CUP
+    values = {"listen": "127.0.0.1:0", "store": url, "open": "tokens" not in settings, "grace": 0.0}
     clocks = Clocks(steady=lambda: 0.0, wall=lambda: WALL)
     tasks: list[asyncio.Task[None]] = []
     try:
-        async with run_server(ServerSettings.model_validate(values), clocks=clocks) as server:
-            for name in BOTS_OF_CUP:
+        async with run_server(ServerSettings.model_validate(values | settings), clocks=clocks) as server:
+            for name in names:
                 bot: BotFactory = BOTS.get(name, Rogue)
                 factory = limit.factory(bot) if limit is not None and name in gated else bot
-                tasks.append(asyncio.create_task(play(factory, Settings(name=name, server=server.address))))
-            async with connect(server.address, Access()) as connection:
+                own = Settings(name=name, server=server.address, access=access_of(name))
+                tasks.append(asyncio.create_task(play(factory, own)))
+            async with connect(server.address, access_of("organiser-1")) as connection:
                 yield connection
     finally:  # bots that left before would forfeit what they play
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def make_store(url: str) -> None:
+    """Play matches, FINISHED to its end, STOPPED until it is stopped, INTERRUPTED until the server ends."""
+    limit = MatchLimit()
+    async with served(url, limit) as connection:
+        config = Config(players=2)
+        time = TimeControl(connect_seconds=10.0)
+        await connection.create_match(config, ("planner", "greedy"), seed=6, time=time)
+        await match_at_end(partial(connection.call, connection.matches.GetMatch), 1)
+        await connection.create_practice_match(config, ("greedy", "greedy"), seed=7)
+        await match_at_end(partial(connection.call, connection.matches.GetMatch), MATCHES)
+        await play_tournaments(connection, limit, FINISHED, STOPPED, INTERRUPTED, first=MATCHES + 1)
+
+
+async def play_tournaments(
+    connection: Connection, limit: MatchLimit, *configs: TournamentConfig, first: int = 1
+) -> None:
+    """Play tournaments as far as they shall be played; `first` is the id of the next match."""
+    for number, config in enumerate(configs, 1):
+        games = GAMES if config is FINISHED else SOME_GAMES
+        limit.raise_to(first + games - 1)
+        await connection.create(config)
+        await played(connection, number, games)
+        if config is STOPPED:
+            await connection.stop(number)
+        first += games + (config is STOPPED)  # the match that was stopped has an id too
 
 
 async def played(connection: Connection, number: int, games: int) -> None:
@@ -154,45 +228,64 @@ async def played(connection: Connection, number: int, games: int) -> None:
     raise AssertionError(f"tournament {number} ended before {games} games")
 
 
-async def make_store(folder: Path, *configs: TournamentConfig) -> None:
-    """Play FINISHED to its end, STOPPED until it is stopped, INTERRUPTED until the server ends."""
-    limit, first = MatchLimit(), 1
-    async with served(own_store(folder), limit) as connection:
-        for number, config in enumerate(configs, 1):
-            games = GAMES if config is FINISHED else SOME_GAMES
-            await limit.raise_to(first + games - 1)
-            await connection.create(config)
-            await played(connection, number, games)
-            if config is STOPPED:
-                await connection.stop(number)
-            first += games + (config is STOPPED)  # the match that was stopped has an id too
+def make_postgresql(file: Path) -> None:
+    """Make the same store in PostgreSQL, and dump it."""
+    with postgresql() as cluster:
+        url = cluster.new_database()
+        asyncio.run(make_store(url))
+        file.write_text(dump_postgresql(url), encoding="utf-8")
 
 
-async def make_ladder(folder: Path) -> None:
-    """Play deals of a ladder, and close its season."""
-    config = folder / "ladder.toml"
+async def make_ladder(folder: Path, tokens: Path) -> None:
+    """Play deals of a ladder, with a hosted bot, and close its season; end in the middle of a deal."""
+    config, hosted = folder / "ladder.toml", folder / "bots"
     config.write_text(LADDER, encoding="utf-8")
+    submit(hosted)
     with Store.create(own_store(folder)) as store, store.writing() as writing:
         writing.execute(insert(meta).values(key=LADDER_SECRET_KEY, value="1"))
     limit = MatchLimit()
-    async with served(own_store(folder), limit, gated=BOTS_OF_CUP, ladder=config) as connection:
-        ladder, seasons = connection.ladder, pb.ListSeasonsRequest()
+    async with served(
+        own_store(folder), limit, BOTS_OF_LADDER, ladder=config, tokens=tokens, hosted=hosted
+    ) as connection:
 
         async def rated(deals: int) -> None:
             """Play until this number of deals is rated."""
-            await limit.raise_to(2 * deals)
+            limit.raise_to(2 * deals)
             # Nothing reports that a deal is rated.
-            while sum(one.deals for one in (await ladder.ListSeasons(seasons)).seasons) < deals:  # noqa: ASYNC110
+            while sum([one.deals for one in await seasons(connection)]) < deals:  # noqa: ASYNC110
                 await asyncio.sleep(0.1)
 
+        while HOSTED not in [bot.name for bot in await connection.bots()]:  # noqa: ASYNC110 - likewise
+            await asyncio.sleep(0.1)
         await rated(LADDER_DEALS)
-        await ladder.CloseSeason(pb.CloseSeasonRequest(season_id=1))
+        await connection.call(connection.ladder.CloseSeason, pb.CloseSeasonRequest(season_id=1))
         await rated(LADDER_DEALS + 1)  # the deal that had begun before; the season can be published then
+        limit.raise_to(2 * LADDER_DEALS + 3)
+        await limit.begun(2 * LADDER_DEALS + 4)  # of a deal, one of two games is over
+    keep_only(hosted, "bot.*")
 
 
-def make_run(folder: Path) -> None:
+async def seasons(connection: Connection) -> list[pb.Season]:
+    """Return the seasons of a server's ladder."""
+    return [*(await connection.call(connection.ladder.ListSeasons, pb.ListSeasonsRequest())).seasons]
+
+
+def submit(folder: Path) -> None:
+    """Keep the program of the hosted bot among submissions, as one that has passed its trial."""
+    submissions = Submissions(folder)
+    bot = HostedBot(name=HOSTED, command="python bot", language="Python")
+    with closing(submissions.upload(bot)) as upload:
+        upload.take(hosting_pb.SubmissionPart(file=hosting_pb.HostedFile(path="bot")))
+        upload.take(hosting_pb.SubmissionPart(content=PROGRAM))
+        kept = submissions.keep(upload, HOSTED, datetime.fromtimestamp(WALL, UTC))
+    submissions.save(submissions.change(kept, state=SubmissionState.PLAYING))
+
+
+async def make_run(folder: Path) -> None:
     """Make the folder of a run that was stopped."""
-    asyncio.run(make_store(folder, STOPPED))
+    limit = MatchLimit()
+    async with served(own_store(folder), limit) as connection:
+        await play_tournaments(connection, limit, STOPPED)
     Run(
         folder=folder,
         tournament_id=1,
@@ -204,23 +297,56 @@ def make_run(folder: Path) -> None:
     ).save()
 
 
-def make_league(folder: Path) -> None:
-    """Write the state of a league in whose first cycle one edit was accepted and another failed.
+class StopLeagueError(Exception):
+    """A league has come to the line at which it shall be stopped."""
 
-    It has no games, as bots of a league play in a sandbox, which not every machine has.
+
+class StoppingView(ProgressView):
+    """Stops a league where it would play the compared games of its last cycle."""
+
+    def remark(self, text: str) -> None:
+        """Stop at the line."""
+        if text == "cycle 1: ann-0":
+            raise StopLeagueError
+
+
+def make_leagues(folder: Path) -> None:
+    """Play a league that is stopped, a copy of which is kept, and resumed to its end.
+
+    In its last cycle the edit of one agent is accepted, and that of the other fails.
     """
-    names = ("ann", "bob")
-    agents = tuple(AgentConfig(name=name, project=name, command="true") for name in names)
+    project = folder / "project"
+    project.mkdir()
+    (project / "bot").write_bytes(PROGRAM)
+    (project / "bot.toml").write_text('name = "first"\ncommand = "python bot"\nfiles = ["bot"]\n')
+    edit = """sh -c "sed -i s/0/1/ bot && echo '{\\"tokens\\": 12}' > usage.json" """
+    agents = (
+        AgentConfig(name="ann", project="project", command=edit.strip(), network=False),
+        AgentConfig(name="bob", project="project", command="false", network=False),
+    )
     config = LeagueConfig(agents=agents, anchors=("greedy",), cycles=1, deals=2, seats=2, seed=1, salt=SALT)
-    league = AgentLeague.create(folder, config)
-    league.begin_cycle()
-    accepted = Edit(
-        outcome=EditOutcome.ACCEPTED, seconds=1.5, changed_lines=3, usage={"tokens": 12.0}, digest="a" * 64,
-        content="b" * 64, plays="ann-0",
-    )  # fmt: skip
-    failed = Edit(outcome=EditOutcome.FAILED, reason=("status 1",))
-    league.change(edits={"ann": accepted, "bob": failed})
-    league.change(chain=league.link(league.cycles[0]), is_played=True)
+    with chdir(folder):  # so that the league names no path of this machine
+        league = AgentLeague.create(folder / "league", config)
+        with suppress(StopLeagueError):
+            asyncio.run(run_league(league, StoppingView()))
+        shutil.copytree(folder / "league", folder / "league-stopped")
+        asyncio.run(run_league(AgentLeague.load(folder / "league"), ProgressView()))
+    shutil.rmtree(project)
+    for made in folder.glob("league*"):
+        keep_only(made, "*.json", STORE_FILE, "bots")
+        (made / TOKENS_FILE).unlink()  # of a server that has ended
+        keep_only(made / "bots", "bot.*")
+        for submission in made.glob("bots/*/*"):
+            keep_only(submission, "files", "submission.json")
+
+
+def keep_only(folder: Path, *patterns: str) -> None:
+    """Remove from a folder what no later version needs, such as logs and the profile of a sandbox."""
+    for path in folder.iterdir():
+        if path.is_dir() and not any(map(path.match, patterns)):
+            shutil.rmtree(path)
+        elif not any(map(path.match, patterns)):
+            path.unlink()
 
 
 def make_records(store: Path, file: Path) -> None:
@@ -240,29 +366,46 @@ def make_records(store: Path, file: Path) -> None:
 
 
 def make_tokens(file: Path) -> None:
-    """Write a file with a token of each role, and an invitation, by their `fixed_secret`."""
+    """Write a file with a token of each role, those of the ladder's bots, and an invitation."""
     created = datetime.fromtimestamp(WALL, UTC)
     tokens = [
-        new_token(role, f"{role.value}-1", created=created, source=partial(fixed_secret, number))[1]
-        for number, role in enumerate(Role)
+        new_token(role, name, created=created, source=partial(fixed_secret, name))[1]
+        for name, role in TOKENS.items()
     ]
-    _, invitation = new_invitation("guest", 3, created=created, source=partial(fixed_secret, 9))
+    _, invitation = new_invitation("guest", 3, created=created, source=partial(fixed_secret, "guest"))
     write_tokens(file, StoredTokens(tokens=tokens, invitations=[invitation]))
 
 
-def fixed_secret(number: int) -> bytes:
+def fixed_secret(name: str) -> bytes:
     """Return the 64 bytes from which the text of a token or an invitation is made."""
-    return hashlib.sha512(f"fixture {number}".encode()).digest()
+    return hashlib.sha512(f"fixture {name}".encode()).digest()
+
+
+def access_of(name: str) -> Access:
+    """Return the access of a bot or a person, with the token of that name."""
+    return Access(token=new_secret(PREFIX, partial(fixed_secret, name))[0])
 
 
 def dump(path: Path) -> str:
     """Return a SQLite database as SQL, always the same for the same content."""
     with closing(sqlite3.connect(path)) as connection:
-        lines = list(connection.iterdump())
+        return _in_order(connection.iterdump())
+
+
+def dump_postgresql(url: str) -> str:
+    """Return a PostgreSQL database as SQL, likewise."""
+    command = ("pg_dump", "--inserts", "--no-owner", "--no-privileges", url.replace("+psycopg", ""))
+    dumped = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
+    # Newer versions of pg_dump begin and end with a command for psql.
+    return _in_order(line for line in dumped.splitlines() if line and not line.startswith(("--", "\\")))
+
+
+def _in_order(statements: Iterable[str]) -> str:
+    """Return SQL with its rows and indexes, which are added in any order, in order."""
     ordered: list[str] = []
-    for kind, statements in groupby(lines, key=_kind):
-        group = list(statements)
-        ordered += sorted(group) if kind else group  # rows and indexes are added in any order
+    for kind, group in groupby(statements, key=_kind):
+        rows = list(group)
+        ordered += sorted(rows) if kind else rows
     return "\n".join([*ordered, ""])
 
 
@@ -298,7 +441,7 @@ def restore(texts: Path, folder: Path) -> None:
             target.mkdir(parents=True, exist_ok=True)
             continue
         target.parent.mkdir(parents=True, exist_ok=True)
-        if path.suffix == ".sql":
+        if path.name.endswith(".sqlite.sql"):
             with closing(sqlite3.connect(target.with_suffix(""))) as connection:
                 connection.executescript(path.read_text("utf-8"))
         elif path.suffix == ".base64":
@@ -310,7 +453,7 @@ def restore(texts: Path, folder: Path) -> None:
 def digests(folder: Path) -> str:
     """Return the SHA-256 of all texts of a folder, as `sha256sum` prints them."""
     files = sorted(
-        path for path in folder.rglob("*") if path.is_file() and path.name not in (DIGESTS, "README.md")
+        path for path in folder.rglob("*") if path.is_file() and path.name not in (DIGESTS, README)
     )
     return "".join(
         f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.relative_to(folder).as_posix()}\n"
@@ -318,12 +461,17 @@ def digests(folder: Path) -> str:
     )
 
 
-async def resumed(url: str) -> list[Json]:
-    """Play what is missing in the tournaments of a restored store, and return how each of them ends."""
+async def resumed(url: str) -> Json:
+    """Play what is missing in the tournaments of a restored store; return how these and its matches ended."""
     async with served(url) as connection:
         await connection.resume(2)
         ends = [[one async for one in connection.watch(number)][-1] for number in (1, 2, 3)]
-    return [stable(result_json(end)) for end in ends]
+        matches = [(await connection.game(number))[0] for number in range(1, MATCHES + 1)]
+    of_match = ("bots", "points", "places", "practice")
+    return {
+        "matches": [{name: plain_json(getattr(match, name)) for name in of_match} for match in matches],
+        "tournaments": [stable(result_json(end)) for end in ends],
+    }
 
 
 def stable(result: Json) -> Json:
@@ -334,6 +482,48 @@ def stable(result: Json) -> Json:
     return kept
 
 
+def written_by() -> str:
+    """Return the version that has written the fixtures."""
+    return str(json.loads((FOLDER / EXPECTED).read_text())["written_by"])
+
+
+def are_final() -> bool:
+    """Return whether the fixtures are never made again: a version from 1.0 on wrote them, and is released.
+
+    It is if this tree is of another version, or has changes since that one.
+    """
+    writer = written_by()
+    changelog = (ROOT / "CHANGELOG.md").read_text("utf-8")
+    return not writer.startswith("0.") and (writer != version("happycity") or UNRELEASED in changelog)
+
+
+def make_all(folder: Path) -> None:
+    """Make all fixtures, as texts in a folder."""
+    with tempfile.TemporaryDirectory() as name:
+        top = Path(name)
+        for kind in ("store", "run", "ladder"):
+            (top / kind).mkdir()
+        store = top / "store" / STORE_FILE
+        asyncio.run(make_store(own_store(top / "store")))
+        make_postgresql(top / POSTGRESQL)
+        asyncio.run(make_run(top / "run"))
+        make_records(store, top / "records.jsonl")
+        make_tokens(top / "tokens.json")
+        with closing(StoreSource(f"sqlite:///{store}", tournament=1)) as source:
+            publish(source, Commitment.to(FINISHED, salt=SALT), top / "publication", processes=1)
+        asyncio.run(make_ladder(top / "ladder", top / "tokens.json"))
+        with Store.existing(own_store(top / "ladder")) as opened:
+            publish_season(opened, 1, top / "season", processes=1)
+        make_leagues(top)
+        as_text(top, folder)
+        expected = {
+            "written_by": version("happycity"),
+            **asyncio.run(resumed(own_store(top / "store"))),
+        }
+        (folder / EXPECTED).write_text(json.dumps(expected, indent=1) + "\n", encoding="utf-8")
+    (folder / DIGESTS).write_text(digests(folder), encoding="utf-8")
+
+
 def main() -> None:
     """Make them."""
     parser = argparse.ArgumentParser(
@@ -341,25 +531,11 @@ def main() -> None:
     )
     parser.add_argument("folder", type=Path, nargs="?", default=FOLDER, help="where to write them")
     folder = parser.parse_args().folder
-    if version("happycity").startswith("1.") and folder == FOLDER:
-        sys.exit(f"error: {folder}: 1.0 wrote them; add a migration instead of making them again")
+    if folder == FOLDER and are_final():
+        sys.exit(f"error: {folder}: {written_by()} is released; add a migration instead")
     with tempfile.TemporaryDirectory() as name:
-        top = Path(name)
-        for kind in ("store", "run", "ladder"):
-            (top / kind).mkdir()
-        asyncio.run(make_store(top / "store", FINISHED, STOPPED, INTERRUPTED))
-        make_run(top / "run")
-        make_league(top / "league")
-        store = top / "store" / STORE_FILE
-        make_records(store, top / "records.jsonl")
-        make_tokens(top / "tokens.json")
-        with closing(StoreSource(f"sqlite:///{store}", tournament=1)) as source:
-            publish(source, Commitment.to(FINISHED, salt=SALT), top / "publication", processes=1)
-        asyncio.run(make_ladder(top / "ladder"))
-        with Store.existing(own_store(top / "ladder")) as opened:
-            publish_season(opened, 1, top / "season", processes=1)
-        as_text(top, folder)
-        (folder / EXPECTED).write_text(
-            json.dumps(asyncio.run(resumed(own_store(top / "store"))), indent=1) + "\n", encoding="utf-8"
-        )
-    (folder / DIGESTS).write_text(digests(folder), encoding="utf-8")
+        made = Path(name) / "made"
+        make_all(made)
+        if folder == FOLDER:
+            keep_only(FOLDER, README)
+        shutil.copytree(made, folder, dirs_exist_ok=True)
