@@ -18,7 +18,7 @@ from tools.release.licences import UNKNOWN
 _GO_LICENCES = {
     "Apache License": "Apache-2.0",
     "Redistribution and use in source and binary forms": "BSD-3-Clause",
-    "Permission is hereby granted, free of charge": "MIT",
+    " granted, free of charge, to any person": "MIT",
 }
 """The words by which a module's licence is known, as modules state it by its text alone."""
 
