@@ -163,10 +163,11 @@ class Champion:
         counts as `confidence` trials.
         """
 
-    def plan(self, position: Position) -> tuple[list[float], float]:
+    def plan(self, position: Position, *, ahead: bool = False) -> tuple[list[float], float]:
         """Return the worth of each legal move by the network, and that of buying nothing or declining.
 
-        Nothing hidden is looked at.
+        With `ahead`, draws are weighed card by card, by what is left in the decks, and not by the mean over
+        all cards of a deck. Nothing hidden is looked at.
         """
 
     def pick(self, worlds: Worlds, rng: random.Random, moves: list[tuple[int, float]]) -> int:

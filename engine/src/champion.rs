@@ -3,11 +3,13 @@
 use std::cmp::Ordering;
 use std::time::{Duration, Instant};
 
+use crate::config::CENTRE_SIZE;
 use crate::error::Error;
-use crate::moves::Move;
+use crate::list::List;
+use crate::moves::{Move, MoveKind};
 use crate::network::Network;
-use crate::planner::Planner;
-use crate::position::{Phase, Position};
+use crate::planner::{Plan, Planner, Situation};
+use crate::position::{Phase, Position, DECKS, DECK_SIZE};
 use crate::random::Random;
 use crate::view::Worlds;
 
@@ -80,6 +82,67 @@ impl Search {
             left.truncate((left.len() + 1) / 2);
         }
         left.first().map(|best| best.0).ok_or(Error::IllegalMove)
+    }
+}
+
+impl Planner {
+    /// Returns the same as `plan`, but weighs draws card by card, by what is left in the decks: see
+    /// `happycity_bots.draws`.
+    pub fn plan_ahead(&mut self, position: &Position, network: &Network) -> Plan {
+        let mut plan = self.plan(position, network);
+        if matches!(position.phase, Phase::Discard | Phase::Draw) {
+            let draws = Draws::of(self.situation(position, network), position);
+            for (worth, chosen) in plan.worths.iter_mut().zip(position.legal_moves()) {
+                let mut centre = position.centre;
+                centre.remove(if let MoveKind::Discard(number) = chosen.kind() { number } else { 0 });
+                *worth = match chosen.kind() {
+                    MoveKind::Draw(deck) => draws.after(&centre, &draws.decks[deck as usize - 1]),
+                    _ => draws.best(&centre),
+                };
+            }
+        }
+        plan
+    }
+}
+
+/// What may be drawn in a turn, cards that gain nothing as 0.
+struct Draws<'a> {
+    situation: &'a Situation,
+    decks: [List<DECK_SIZE>; DECKS],
+}
+
+impl Draws<'_> {
+    fn of<'a>(situation: &'a Situation, position: &Position) -> Draws<'a> {
+        let (view, mut decks) = (position.view(), position.piles);
+        for (index, deck) in decks.iter_mut().enumerate() {
+            *deck = view.hidden_cards(index).filter(|hidden| !hidden.is_empty()).unwrap_or(*deck);
+            deck.iter_mut().filter(|number| !situation.is_of_use(**number)).for_each(|number| *number = 0);
+            deck.sort_unstable();
+        }
+        Draws { situation, decks }
+    }
+
+    /// What a turn is worth with these cards in the centre, once it is full.
+    fn best(&self, centre: &List<CENTRE_SIZE>) -> f64 {
+        if centre.len() == CENTRE_SIZE {
+            return self.situation.worth_of_offer(centre);
+        }
+        let decks = self.decks.iter().filter(|deck| !deck.is_empty());
+        decks.map(|deck| self.after(centre, deck)).fold(f64::NEG_INFINITY, f64::max)
+    }
+
+    /// The same after a card of a deck, the mean over its cards.
+    fn after(&self, centre: &List<CENTRE_SIZE>, deck: &[u8]) -> f64 {
+        let (mut last, mut worth, mut total) = (None, 0.0, 0.0);
+        for &number in deck {
+            if last.replace(number) != Some(number) {
+                let mut more = *centre;
+                more.push(number);
+                worth = self.best(&more);
+            }
+            total += worth;
+        }
+        total / deck.len() as f64
     }
 }
 

@@ -40,7 +40,7 @@ pub struct Planner {
 /// What the planner thinks of the legal moves at a decision.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
-    worths: [f64; MAX_MOVES],
+    pub(crate) worths: [f64; MAX_MOVES],
     count: usize,
     /// At a purchase or a special: the points that are expected at the end, of taking a coin or declining.
     pub points: f64,
@@ -94,7 +94,7 @@ impl Planner {
     }
 
     /// Returns the situation of the turn, which is the same at all decisions up to the purchase.
-    fn situation(&mut self, position: &Position, judge: &impl Judge) -> &Situation {
+    pub(crate) fn situation(&mut self, position: &Position, judge: &impl Judge) -> &Situation {
         let turn = (position.round, position.seat);
         let kept = self.appraised.take().filter(|&(round, seat, _)| (round, seat) == turn);
         let appraised = kept.unwrap_or_else(|| (turn.0, turn.1, judge.situation(position)));
@@ -179,6 +179,20 @@ impl Situation {
             }
         }
         (own, self.next.best_of_rest(centre, pick).max(self.next_dwelling))
+    }
+
+    /// What a turn is worth with these cards in the centre.
+    #[cfg(feature = "network")]
+    pub(crate) fn worth_of_offer(&self, centre: &[u8]) -> f64 {
+        let (own, left) = self.offer(centre);
+        own - self.denial * left
+    }
+
+    /// Whether a card would change that.
+    #[cfg(feature = "network")]
+    pub(crate) fn is_of_use(&self, number: u8) -> bool {
+        let card = number as usize;
+        self.own.gains[card] > self.own_dwelling || self.next.gains[card] > self.next_dwelling
     }
 
     /// What one more card of a deck adds on average to the own gain, less to the next player's.

@@ -200,10 +200,11 @@ def test_engine_of_another_version(engine: ModuleType, monkeypatch: pytest.Monke
 def test_size() -> None:
     """The crate and its binding stay small: a model of the game, not a second arena.
 
-    The rules and the quick policy have 2,500 lines, the planner's policy 350, and the champion the others.
+    The rules and the quick policy have 2,500 lines, the planner's policy 360, and the champion with its draws
+    the others.
     """
     counts = lines.count(None)
-    assert counts["native engine: crate"] <= 3390
+    assert counts["native engine: crate"] <= 3452
     assert counts["native engine: binding to Python"] <= 345
 
 

@@ -258,7 +258,9 @@ class Equality:
         champion = seated(ChampionBot, game.config, game.seat, seed=0)
         assert isinstance(champion, ChampionBot)
         native = self._engine.Champion(self._network)
-        _equal(where, "champion", native.plan(position), champion.weigh_in_python(Decision.of(game)))
+        _equal(
+            where, "champion", native.plan(position, ahead=True), champion.weigh_in_python(Decision.of(game))
+        )
 
     def _same_search(self, where: str, position: Any, game: Game, rng: random.Random) -> None:
         """Compare what searches and learners ask of a position."""

@@ -11,8 +11,20 @@ from typing import NamedTuple
 from happycity import Config, Deal, Game, Mode
 from happycity_bots import BOTS
 from happycity_bots.catalogue import factory_of
+from happycity_bots.champion import ChampionBot
 from happycity_bots.halving import TrialBudget
 from tools.training.games import BotFactory, chosen, seated
+
+
+class FormerChampionBot(ChampionBot):
+    """The champion as it was until it weighed draws by what is left in the decks; its network is the same."""
+
+    budget = TrialBudget(playouts=48)
+    near = 0.1
+    ahead = False
+
+
+RIVALS: dict[str, BotFactory] = {**BOTS, "former-champion": FormerChampionBot}
 
 
 class MatchComparison(NamedTuple):
@@ -101,7 +113,7 @@ def main() -> None:
     """Compare two reference bots and print the result."""
     parser = argparse.ArgumentParser(description="Compare two reference bots on the same deals.")
     parser.add_argument("bot", choices=BOTS)
-    parser.add_argument("rival", choices=BOTS)
+    parser.add_argument("rival", choices=RIVALS)
     parser.add_argument("--budget", type=TrialBudget.parse, help="of the first bot, if it takes one")
     parser.add_argument("--seats", dest="players", type=int, default=4, choices=range(2, 6))
     parser.add_argument("--mode", type=Mode, default=Mode.FAMILY, choices=list(Mode))
@@ -112,7 +124,7 @@ def main() -> None:
     options = parser.parse_args()
     result = compare(
         factory_of(options.bot, options.budget),
-        BOTS[options.rival],
+        RIVALS[options.rival],
         Config(players=options.players, mode=options.mode),
         deals=options.deals,
         seed=options.seed,

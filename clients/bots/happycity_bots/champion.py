@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
-from happycity import Game, Move, Outcome, View
+from happycity import Game, Move, MoveKind, Outcome, View
+from happycity.rules.moves import KEEP
+from happycity_bots.draws import weigh_draws
 from happycity_bots.halving import TrialBudget, halve, prune
 from happycity_bots.planner import PlannerBot
 from happycity_bots.sampled import native_champion, native_worlds, next_turn, plan
@@ -35,13 +37,15 @@ class ChampionBot(PlannerBot):
 
     network: ClassVar[Network | None] = None
     """The network to play by; None: the one that comes with the package."""
-    budget = TrialBudget(playouts=48)
-    near: ClassVar[float] = 0.1
+    budget = TrialBudget(playouts=24)
+    near: ClassVar[float] = 0.3
     """How far behind the best move another one may be to be tried; 2 is from the last place to the first."""
     most: ClassVar[int] = 4
     """Moves that are tried, at most."""
     confidence: ClassVar[float] = CONFIDENCE
     """Trials that the first judgement of a move counts as."""
+    ahead: ClassVar[bool] = True
+    """Whether draws are weighed by what is left in the decks, not by the mean over all cards of a deck."""
 
     def __init__(self, start: GameStarted, *, budget: TrialBudget | None = None) -> None:
         super().__init__(start)
@@ -57,7 +61,14 @@ class ChampionBot(PlannerBot):
 
     def weigh(self, decision: Decision) -> tuple[list[float], float]:
         """Return the worth of each move, by the network where it is a matter of the place at the end."""
-        return plan(decision, self._native) or self.weigh_in_python(decision)
+        return plan(decision, self._native, ahead=self.ahead) or self.weigh_in_python(decision)
+
+    def weigh_in_python(self, decision: Decision) -> tuple[list[float], float]:
+        """Return the same where the native engine isn't installed, or isn't asked."""
+        first = decision.moves[0]
+        if self.ahead and (first is KEEP or first.kind is MoveKind.DRAW):
+            return weigh_draws(self._appraised(decision), decision), 0.0
+        return super().weigh_in_python(decision)
 
     def take(self, decision: Decision) -> list[float]:
         """Return the mean place that is expected after `decline`, and after each special."""

@@ -33,6 +33,7 @@ class LearnerBot(ChampionBot):
     """Play at once by a network that has learnt from 2,000 games of planner, rollout and greedy."""
 
     budget = TrialBudget()
+    ahead = False
 
     def __init__(self, start: GameStarted, *, budget: TrialBudget | None = None) -> None:
         super().__init__(start, budget=budget)

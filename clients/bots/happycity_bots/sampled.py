@@ -28,15 +28,17 @@ Playout = Callable[[Move], float]
 """Plays a move out in one world, and returns `happycity_evaluation.quick.success` of its seat."""
 
 
-def plan(decision: Decision, champion: Champion | None = None) -> tuple[list[float], float] | None:
+def plan(
+    decision: Decision, champion: Champion | None = None, *, ahead: bool = False
+) -> tuple[list[float], float] | None:
     """Return the worth of each move and the points expected: in places by a champion, or else in points.
 
-    None without the engine.
+    With `ahead` a champion weighs draws as `happycity_bots.draws`. None without the engine.
     """
     if Worlds is None:
         return None
     position = decision.position(seed=0)
-    values, points = position.plan() if champion is None else champion.plan(position)
+    values, points = position.plan() if champion is None else champion.plan(position, ahead=ahead)
     # A newer server may offer moves that this package doesn't know.
     return (values, points) if len(values) == len(decision.moves) else None
 

