@@ -18,16 +18,19 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Collection, Iterable
-from contextlib import asynccontextmanager, chdir, closing, suppress
-from dataclasses import replace
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, chdir, closing, suppress
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
+from http import HTTPStatus
 from importlib.metadata import version
 from itertools import groupby, islice, product
 from pathlib import Path
 from typing import Any
 
+import websockets
+from httpx import AsyncClient
 from sqlalchemy import insert
 from tests.tournament.storage.postgres import postgresql
 
@@ -46,7 +49,7 @@ from happycity_league.state import AgentLeague
 from happycity_runtime.tokens import PREFIX, Role, StoredTokens, new_secret, new_token, write_tokens
 from happycity_runtime.transport import Access
 from happycity_server.access.token_file import new_invitation
-from happycity_server.app import Clocks, run_server
+from happycity_server.app import Clocks, RunningServer, run_server
 from happycity_server.config import ServerSettings
 from happycity_tournament.cli.json import result_json
 from happycity_tournament.client.connection import Connection, connect
@@ -107,8 +110,10 @@ STOPPED = TournamentConfig(
 INTERRUPTED = replace(STOPPED, game=Config(players=2), seed=5)
 GAMES, SOME_GAMES = 12, 3
 """Games of the finished tournament, and of the others before they ended."""
-MATCHES = 2
-"""Those that belong to no tournament come first: an open one, and one of practice."""
+TABLE, OPEN, PRACTICE = 1, 2, 3
+"""The ids of the matches that belong to no tournament, which come first; the one at the table is not over."""
+ANSWERS = 6
+"""Decisions of the people at the table so far."""
 LADDER_DEALS = 6
 LADDER = """
 anchor = "greedy"
@@ -166,20 +171,25 @@ class Rogue(Bot):
         return len(decision.moves) if decision.view.round == 3 and self.start.match_id % 2 else 0
 
 
+def serving(url: str, **settings: Any) -> AbstractAsyncContextManager[RunningServer]:
+    """Serve a store, by clocks that stand still."""
+    values = {"listen": "127.0.0.1:0", "store": url, "open": "tokens" not in settings, "grace": 0.0}
+    clocks = Clocks(steady=lambda: 0.0, wall=lambda: WALL)
+    return run_server(ServerSettings.model_validate(values | settings), clocks=clocks)
+
+
 @asynccontextmanager
 async def served(
     url: str, limit: MatchLimit | None = None, gated: Collection[str] = ("random",), **settings: Any
 ) -> AsyncIterator[Connection]:
-    """Serve a store, by clocks that stand still, with all bots; yield an organiser's connection.
+    """Serve a store with all bots; yield an organiser's connection.
 
     With a ladder these are its bots, and all have tokens.
     """
     names = BOTS_OF_LADDER if "ladder" in settings else BOTS_OF_CUP
-    values = {"listen": "127.0.0.1:0", "store": url, "open": "tokens" not in settings, "grace": 0.0}
-    clocks = Clocks(steady=lambda: 0.0, wall=lambda: WALL)
     tasks: list[asyncio.Task[None]] = []
     try:
-        async with run_server(ServerSettings.model_validate(values | settings), clocks=clocks) as server:
+        async with serving(url, **settings) as server:
             for name in names:
                 bot: BotFactory = BOTS.get(name, Rogue)
                 factory = limit.factory(bot) if limit is not None and name in gated else bot
@@ -193,17 +203,89 @@ async def served(
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def make_store(url: str) -> None:
-    """Play matches, FINISHED to its end, STOPPED until it is stopped, INTERRUPTED until the server ends."""
+async def make_store(url: str) -> list[str]:
+    """Begin a game of people, play matches, and tournaments as far as `play_tournaments` plays them.
+
+    The secrets of the people's seats are returned.
+    """
     limit = MatchLimit()
+    people = await make_table(url)
     async with served(url, limit) as connection:
-        config = Config(players=2)
-        time = TimeControl(connect_seconds=10.0)
+        config, time = Config(players=2), TimeControl(connect_seconds=10.0)
         await connection.create_match(config, ("planner", "greedy"), seed=6, time=time)
-        await match_at_end(partial(connection.call, connection.matches.GetMatch), 1)
+        await match_at_end(partial(connection.call, connection.matches.GetMatch), OPEN)
         await connection.create_practice_match(config, ("greedy", "greedy"), seed=7)
-        await match_at_end(partial(connection.call, connection.matches.GetMatch), MATCHES)
-        await play_tournaments(connection, limit, FINISHED, STOPPED, INTERRUPTED, first=MATCHES + 1)
+        await match_at_end(partial(connection.call, connection.matches.GetMatch), PRACTICE)
+        await play_tournaments(connection, limit, FINISHED, STOPPED, INTERRUPTED, first=PRACTICE + 1)
+    return people
+
+
+async def make_table(url: str) -> list[str]:
+    """Let two people sit down by the pages, and begin a game; return the secrets of their seats."""
+    async with serving(url, web="127.0.0.1:0") as server:
+        web = server.web or ""
+        host = await seat_at(f"{web}/play", {"name": "Anna", "seat1": "me", "seat2": "invite", "seed": "8"})
+        async with host.page() as page:
+            await page.send(json.dumps({"invite": 1}))
+            links = (json.loads(message).get("link") async for message in page)
+            link = await anext(link async for link in links if link)
+        guest = await seat_at(web + link, {"name": "Bob"})
+        await choose((host, guest), most=ANSWERS)
+    return [host.secret, guest.secret]
+
+
+@dataclass(frozen=True)
+class PersonSeat:
+    """The seat of a person, as a browser has it."""
+
+    url: str
+    """The page of the table."""
+    cookie: str
+
+    @property
+    def secret(self) -> str:
+        """What the cookie keeps."""
+        return self.cookie.partition("=")[2]
+
+    def page(self) -> websockets.connect:
+        """Return the socket of the page."""
+        url, headers = self.url.replace("http", "ws", 1), {"cookie": self.cookie}
+        return websockets.connect(f"{url}?from=0", additional_headers=headers, ping_interval=None)
+
+
+async def seat_at(url: str, form: Mapping[str, str]) -> PersonSeat:
+    """Send the form of a page that gives a seat, and return that."""
+    async with AsyncClient() as browser:
+        seated = await browser.post(url, data=form)
+    assert seated.status_code == HTTPStatus.SEE_OTHER, seated.text
+    table, cookie = seated.headers["location"], seated.headers["set-cookie"].partition(";")[0]
+    return PersonSeat(str(seated.url.join(table)), cookie)
+
+
+async def choose(people: Iterable[PersonSeat], *, most: int | None = None) -> None:
+    """Let all people of a table choose first moves, until `most` are chosen, or to the end of the game."""
+    chosen = 0
+
+    async def choose_at(seat: PersonSeat) -> None:
+        nonlocal chosen
+        asked = None
+        async with seat.page() as page:
+            async for text in page:
+                message = json.loads(text)
+                decision = message.get("decision")
+                if message.get("end") or (decision not in (None, asked) and chosen == most):
+                    return
+                if decision not in (None, asked):
+                    asked, chosen = decision, chosen + 1
+                    await page.send(json.dumps({"answer": [decision, 0]}))
+
+    tasks = [asyncio.create_task(choose_at(seat)) for seat in people]
+    done, others = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    for task in others:
+        task.cancel()
+    await asyncio.gather(*others, return_exceptions=True)
+    for task in done:
+        task.result()
 
 
 async def play_tournaments(
@@ -466,7 +548,7 @@ async def resumed(url: str) -> Json:
     async with served(url) as connection:
         await connection.resume(2)
         ends = [[one async for one in connection.watch(number)][-1] for number in (1, 2, 3)]
-        matches = [(await connection.game(number))[0] for number in range(1, MATCHES + 1)]
+        matches = [(await connection.game(number))[0] for number in (OPEN, PRACTICE)]
     of_match = ("bots", "points", "places", "practice")
     return {
         "matches": [{name: plain_json(getattr(match, name)) for name in of_match} for match in matches],
@@ -504,7 +586,7 @@ def make_all(folder: Path) -> None:
         for kind in ("store", "run", "ladder"):
             (top / kind).mkdir()
         store = top / "store" / STORE_FILE
-        asyncio.run(make_store(own_store(top / "store")))
+        people = asyncio.run(make_store(own_store(top / "store")))
         make_postgresql(top / POSTGRESQL)
         asyncio.run(make_run(top / "run"))
         make_records(store, top / "records.jsonl")
@@ -518,7 +600,8 @@ def make_all(folder: Path) -> None:
         as_text(top, folder)
         expected = {
             "written_by": version("happycity"),
-            **asyncio.run(resumed(own_store(top / "store"))),
+            "people": people,
+            "ends": asyncio.run(resumed(own_store(top / "store"))),
         }
         (folder / EXPECTED).write_text(json.dumps(expected, indent=1) + "\n", encoding="utf-8")
     (folder / DIGESTS).write_text(digests(folder), encoding="utf-8")
