@@ -2,39 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import product
 
 from tools.training.games import seated
 
-from happycity import CARDS, Config, Deal, Game, MoveKind, Phase
+from happycity import CARDS, Config, Deal, Game, MoveKind, Phase, View
 from happycity_bots.champion import ChampionBot
 from happycity_bots.draws import Draws
 from happycity_bots.situation import Situation
 from happycity_client import Decision
+from happycity_evaluation.valuation import STACKS, Appraisal
 
 
-class CostliestCard(Situation):
-    """Values the centre by its costliest card, and no card below a cost."""
-
-    def __init__(self, least: int) -> None:
-        self._least = least
-
-    def worth_of_offer(self, centre: Sequence[int]) -> float:
-        return max([0, *[self._cost(number) for number in centre]])
-
-    def is_of_use(self, number: int) -> bool:
-        return self._cost(number) > 0
-
-    def _cost(self, number: int) -> int:
-        cost = CARDS[number - 1].cost if number else 0
-        return cost if cost >= self._least else 0
+def by_cost(view: View, *, least: int) -> Situation:
+    """Value a building by its cost, and no card below a cost; nothing is denied to the next player."""
+    gains = [0.0] * (STACKS[-1] + 1)
+    for card in CARDS:
+        if card.deck and card.cost >= least:
+            gains[card.number] = float(card.cost)
+    nothing = [0.0] * len(gains)
+    return Situation(view, Appraisal(0.0, gains), Appraisal(0.0, nothing), denial=0.0)
 
 
 def test_two_draws_are_weighed_by_all_pairs_of_cards() -> None:
     """The second deck is chosen once the first card is known; cards of no use don't change the mean."""
     game = Game(Deal.shuffle(Config(), seed=1))
-    situation = CostliestCard(least=3)
+    situation = by_cost(game.view(), least=3)
     draws = Draws(situation, game.view())
     kept = 1
 
@@ -49,7 +42,7 @@ def test_two_draws_are_weighed_by_all_pairs_of_cards() -> None:
 def test_a_deck_is_weighed_by_the_cards_left_in_it() -> None:
     """Cards in sight aren't drawn again."""
     view = Game(Deal.shuffle(Config(), seed=1)).view()
-    decks = Draws(CostliestCard(least=0), view).decks
+    decks = Draws(by_cost(view, least=0), view).decks
     in_sight = [card.number for card in view.centre]
     for deck, number in product(range(3), in_sight):
         if CARDS[number - 1].deck == deck + 1:
