@@ -12,17 +12,14 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from tests.server.hosting.conftest import why_not
+from tests.server.hosting.conftest import needs_sandbox
 
 from happycity.errors import ConfigError
 from happycity_league.config import AgentConfig
 from happycity_league.projects import EditError, Project
 from happycity_tournament.hosted.submissions import Submissions
 
-pytestmark = [
-    pytest.mark.level(3),
-    pytest.mark.skipif(bool(why_not()), reason=why_not() or "bubblewrap is there"),
-]
+pytestmark = [pytest.mark.level(3), needs_sandbox]
 AGENTS = Path(__file__).parent / "agents"
 BOT_FILE = 'name = "x"\ncommand = "python bot.py"\nfiles = ["bot.py"]\n'
 Make = Callable[[str], Project]

@@ -1,6 +1,8 @@
 """The games of a bot, without a connection: what the Python SDK adds to the conformance suite."""
 
 import asyncio
+from collections.abc import Awaitable
+from inspect import CORO_CLOSED, getcoroutinestate
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +66,26 @@ async def test_what_a_bot_says_of_a_settled_decision_counts_for_nothing() -> Non
         await settled()
     (answer,) = player.outbox.take().answers
     assert (answer.decision_id, cancelled) == (3, [1, 2])
+
+
+async def test_a_thought_that_is_settled_before_it_begins_is_closed() -> None:
+    """Else Python would warn the author that a coroutine was never awaited."""
+    thoughts = []
+
+    class Thinking(Bot):
+        def choose(self, decision: Decision) -> Awaitable[int]:
+            thoughts.append(self.think())
+            return thoughts[-1]
+
+        async def think(self) -> int:
+            return 0
+
+    player = player_of(Thinking)
+    ask(player, 1)
+    ask(player, 2)  # in the same turn of the event loop
+    await settled()
+    (answer,) = player.outbox.take().answers
+    assert (answer.decision_id, [*map(getcoroutinestate, thoughts)]) == (2, [CORO_CLOSED] * 2)
 
 
 def test_games_that_the_server_no_longer_knows_are_voided() -> None:

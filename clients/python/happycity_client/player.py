@@ -6,7 +6,7 @@ import asyncio
 import inspect
 import logging
 import traceback
-from collections.abc import Awaitable, Collection, Mapping
+from collections.abc import Awaitable, Collection, Coroutine, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -182,6 +182,8 @@ class Player:
                 seat.task = asyncio.create_task(self._think(seat, decision, choice))
                 self._tasks.add(seat.task)
                 seat.task.add_done_callback(self._tasks.discard)
+                if isinstance(choice, Coroutine):  # it may be cancelled before it begins
+                    seat.task.add_done_callback(lambda _: choice.close())
         except ProtocolError:
             raise
         except DecodeError as error:

@@ -132,7 +132,7 @@ async def test_catalogue_is_the_card_tables(arena: Arena) -> None:
 
 
 async def test_a_server_says_what_it_is(tmp_path: Path) -> None:
-    """Anybody may ask; limits are those of its settings, and a service that it refuses is none of its."""
+    """Anybody may ask. The limits are those of the settings; a service that it doesn't offer isn't listed."""
     async with serving(tmp_path, games_per_bot=0, calls_burst=7, hello_time=2.5) as (_, channel):
         about = await ServerServiceStub(channel).GetServer(server_service_pb2.GetServerRequest())
     assert (about.version, about.protocol_version) == (version("happycity"), PROTOCOL_VERSION)

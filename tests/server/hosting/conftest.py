@@ -55,6 +55,11 @@ def why_not() -> str:
     return tried.stderr.strip() and f"bwrap makes no namespaces here: {tried.stderr.strip()}"
 
 
+_WHY_NOT = why_not()
+needs_sandbox = pytest.mark.skipif(bool(_WHY_NOT), reason=_WHY_NOT)
+"""Marks tests that can't run without bubblewrap."""
+
+
 def podman(folder: Path) -> tuple[str, str]:
     """Return the command of docs/hosted-bots.md up to the bot's files, as it runs here, and an image.
 
