@@ -15,10 +15,13 @@ LANGUAGES = {
     "go": "{clients}/go/bin/{bot}",
     "typescript": "node {clients}/typescript/dist/examples/{bot}.js",
     "rust": "{clients}/rust/target/debug/examples/{bot}",
-    "java": "java -cp {clients}/java/examples/target/examples.jar {Bot}",
+    "java": "java -XX:TieredStopAtLevel=1 -cp {clients}/java/examples/target/examples.jar {Bot}",
     "cpp": "{clients}/cpp/build/bin/{bot}",
 }
-"""How an example bot is started, by language: {bot} is such as `greedy`, {Bot} the same with a capital."""
+"""How an example bot is started, by language: {bot} is such as `greedy`, {Bot} the same with a capital.
+
+docs/engine.md (In other languages) says why Java goes without its optimising compiler.
+"""
 SDKS = {"python": f"{shlex.quote(sys.executable)} {{clients}}/python/examples/{{bot}}.py", **LANGUAGES}
 """The same, of all SDKs."""
 

@@ -62,6 +62,8 @@ class ProjectLanguage:
         return replace(self, does=does, card="perfumery", **self.search)
 
 
+_JAVA = "java -XX:TieredStopAtLevel=1"
+"""Without the optimising compiler of Java 17, in whose code the native engine traps now and then."""
 _BUILT_BY = "pyproject.toml", "hatch_build.py", "README.md", "LICENSE"
 _PACKAGES = "game", "runtime", "evaluation", "tournament", "ladder", "league", "server", "viewer", "web"
 _PYTHON_SDK = (*_BUILT_BY, *_PACKAGES, "clients")
@@ -179,7 +181,7 @@ LANGUAGES: Mapping[str, ProjectLanguage] = {
         source="src/main/java/First.java",
         example="java/examples/src/main/java/First.java",
         tools="Java 17 and Maven 3.8, or later ones",
-        command="java -cp target/bot.jar:target/lib/* First",
+        command=f"{_JAVA} -cp target/bot.jar:target/lib/* First",
         submitted=("target/bot.jar", "target/lib/*.jar"),
         build=("mvn -q -B -ntp package -Dmaven.test.skip",),
         test=("mvn -q -B -ntp test",),
@@ -190,7 +192,7 @@ LANGUAGES: Mapping[str, ProjectLanguage] = {
         search={
             "source": "src/main/java/Searcher.java",
             "example": "java/examples/src/main/java/Searcher.java",
-            "command": "java -cp target/bot.jar:target/lib/* Searcher",
+            "command": f"{_JAVA} -cp target/bot.jar:target/lib/* Searcher",
             "bot": "Searcher::new",
         },
     ),
