@@ -18,6 +18,7 @@ So whether a test fails for its cost is judged by the slower of two loops, of ad
 
 from __future__ import annotations
 
+import os
 import random
 import resource
 import time
@@ -67,8 +68,8 @@ _FOLDERS: Final = {
 """The level of a folder's tests, or a file's, which have no mark; 0 elsewhere."""
 _FIXTURES: Final = {"cluster": 3, "browser": 3, "engine": 3}
 """The level of tests with these fixtures, each of which starts a large program."""
-_MEANS: Final = (0.05, 0.1, 0.2, 0.5, 1.0)
-"""CPU seconds of a test on the whole, by the highest level of a run; for the estimate at its beginning."""
+_USUAL: Final = {0: (1_120, 0.03), 1: (1_920, 0.08), 2: (670, 0.8), 3: (750, 2.9)}
+"""How many tests each level has, and CPU seconds of one with its browser, for the estimate."""
 _ADDITIONS: Final = 20_000
 _READS: Final = 2_000
 _TABLE: Final = 50_000
@@ -282,6 +283,11 @@ class Costs:
 
 
 def estimate(tests: int, levels: range, processes: int) -> str:
-    """Say how many tests there are, and about how long they take on this machine now."""
-    seconds = tests * _MEANS[levels[-1]] * _ADDITIONS_PER_SECOND / additions_per_second() / processes
-    return f"{tests:,} tests of levels {levels[0]}-{levels[-1]}: about {max(1, round(seconds / 60))} min"
+    """Say how many tests there are, and about how long that takes on this machine; nightly ones vary."""
+    said = f"{tests:,} tests of levels {levels[0]}-{levels[-1]}"
+    if NIGHTLY in levels:
+        return said
+    usual = sum(_USUAL[level][0] for level in levels)
+    seconds = tests * sum(_USUAL[level][0] * _USUAL[level][1] for level in levels) / usual
+    seconds *= _ADDITIONS_PER_SECOND / additions_per_second() / min(processes, os.cpu_count() or 1)
+    return f"{said}: about {max(1, round(seconds / 60))} min"

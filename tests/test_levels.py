@@ -145,3 +145,13 @@ def test_a_test_on_a_busy_machine_does_not_fail(monkeypatch: pytest.MonkeyPatch,
     costs = Costs(listed=0, strict=True)
     cost(costs, item("game/test_x.py"), own=0.001)
     assert cost(costs, item("game/test_y.py"), own=0.01).exceeds(levels.MARGIN)
+
+
+def test_what_a_run_says_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """How many tests, and a time that grows with their levels and doesn't fall with more processes than cores."""
+    monkeypatch.setattr(levels, "additions_per_second", lambda: 20e6)
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    assert levels.estimate(3_000, range(2), 2) == "3,000 tests of levels 0-1: about 2 min"
+    assert levels.estimate(3_700, range(3), 3) == "3,700 tests of levels 0-2: about 6 min"
+    assert levels.estimate(750, range(3, 4), 3) == "750 tests of levels 3-3: about 18 min"
+    assert levels.estimate(60, range(4, 5), 3) == "60 tests of levels 4-4"
