@@ -148,7 +148,7 @@ def test_a_test_on_a_busy_machine_does_not_fail(monkeypatch: pytest.MonkeyPatch,
 
 
 def test_what_a_run_says_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    """How many tests, and a time that grows with their levels and doesn't fall with more processes than cores."""
+    """How many tests, and how long by their levels; more processes than cores make nothing faster."""
     monkeypatch.setattr(levels, "additions_per_second", lambda: 20e6)
     monkeypatch.setattr("os.cpu_count", lambda: 2)
     assert levels.estimate(3_000, range(2), 2) == "3,000 tests of levels 0-1: about 2 min"

@@ -59,11 +59,16 @@ def test_cases_are_what_the_crate_does() -> None:
 def test_bindings_play_as_the_crate(language: str, games: int, tmp_path: Path) -> None:
     """All functions do the same on decisions of games by all movers, and whole games come to their ends."""
     command, folder = BINDINGS[language], CLIENTS / language
-    lacking = [word for word in command if "/" in word and not (folder / word).exists()]
-    if lacking or ("/" not in command[0] and shutil.which(command[0]) is None):
+    is_stale = any(_is_stale(folder / word) for word in command if "/" in word)
+    if is_stale or ("/" not in command[0] and shutil.which(command[0]) is None):
         pytest.skip(f"{command[0]}: `make clients` builds what this machine has the tools for")
     cases = tmp_path / "engine.jsonl"
     with cases.open("w") as file:
         file.writelines(engine_cases.lines(games, 4))
     environment = {**os.environ, "HAPPYCITY_ENGINE_CASES": str(cases)}
     subprocess.run(command, cwd=folder, env=environment, check=True)
+
+
+def _is_stale(built: Path) -> bool:
+    """Return whether a binding's program is missing, or older than the committed engine."""
+    return not built.exists() or built.stat().st_mtime < engine_wasm.WASM.stat().st_mtime
