@@ -32,7 +32,7 @@ _T = TypeVar("_T")
 ExpectedPlaces = tuple[float, ...]
 """The expected place of each seat, from 1 (first) to the number of seats."""
 
-SHARPNESS: Final = 0.12
+SHARPNESS: Final = 0.2
 """By how much more strengths between turns count for each turn until a city is full.
 
 The network knows good bots, and trusts leads too little, most of all early ones. Found so that
@@ -337,7 +337,7 @@ class Evaluator:
 
 _KEPT: Final = 256
 """Turns that are remembered, the latest used: those of one game, with what its moves could have led to."""
-_VERSION: Final = 4
+_VERSION: Final = 5
 """It goes up whenever the same weights and settings give other values."""
 
 

@@ -26,7 +26,7 @@ from tools import ROOT
 from happycity_tournament.proof.benchmark import BENCHMARK_FILE
 from happycity_tournament.proof.publication import GAMES_FILE
 
-PROTOCOL = "HappyCity-2-family-v3"
+PROTOCOL = "HappyCity-2-family-v4"
 SOME_GAMES = 4
 
 

@@ -68,7 +68,7 @@ def of_format(chosen: Format) -> TournamentConfig:
 
 
 @pytest.mark.parametrize(
-    "config", [CONFIG, replace(CONFIG, seed="HappyCity-2-family-v3 a draw"), *map(of_format, FORMATS)]
+    "config", [CONFIG, replace(CONFIG, seed="HappyCity-2-family-v4 a draw"), *map(of_format, FORMATS)]
 )
 def test_a_configuration_comes_back(config: TournamentConfig) -> None:
     assert TournamentConfig.of(json.loads(json.dumps(config.json()))) == config

@@ -6,6 +6,7 @@ import argparse
 import math
 import sys
 import time
+from pathlib import Path
 from typing import NamedTuple
 
 from happycity import Config, Deal, Game, Mode
@@ -13,12 +14,14 @@ from happycity_bots import BOTS
 from happycity_bots.catalogue import factory_of
 from happycity_bots.champion import ChampionBot
 from happycity_bots.halving import TrialBudget
+from happycity_evaluation.network import Network
 from tools.training.games import BotFactory, chosen, seated
 
 
 class FormerChampionBot(ChampionBot):
-    """The champion as it was until it weighed draws by what is left in the decks; its network is the same."""
+    """The champion as it was until it weighed draws by what is left in the decks, by its own weights."""
 
+    network = Network.load(Path(__file__).with_name("former_champion.npz"))
     budget = TrialBudget(playouts=48)
     near = 0.1
     ahead = False

@@ -21,7 +21,7 @@ CONTENDERS: dict[str, BotFactory] = {
     **{f"careless --mistakes {share}": partial(CarelessBot, mistakes=share) for share in MISTAKES},
     "champion-without-trials": partial(ChampionBot, budget=TrialBudget()),
 }
-SEED = 3 * 10**9
+SEED = 6 * 10**9
 """The first deal; those that weights were trained on or chosen by would flatter the champion."""
 HEAD = """\
 | bot | seats | family: Elo | ms a decision | expert: Elo | ms a decision |

@@ -30,7 +30,7 @@ def run(
     protocol: Annotated[
         str,
         typer.Argument(
-            metavar="PROTOCOL", help="HappyCity-SEATS-MODE-v3 or -MODE-lite-v3: 2 to 5, family or expert."
+            metavar="PROTOCOL", help="HappyCity-SEATS-MODE-v4 or -MODE-lite-v4: 2 to 5, family or expert."
         ),
     ],
     *,

@@ -59,7 +59,7 @@ class Protocol:
     def name(self) -> str:
         """The name with its version, as papers quote it."""
         lite = "-lite" if self.column_deals == LITE_COLUMN_DEALS else ""
-        return f"HappyCity-{self.players}-{self.mode.value}{lite}-v3"
+        return f"HappyCity-{self.players}-{self.mode.value}{lite}-v4"
 
     @property
     def deals(self) -> int:
@@ -98,8 +98,8 @@ class Protocol:
 
 
 _PLAY = {
-    Mode.FAMILY: ("415e6307307066cb", "f0d8d83320be1d67", "a81b34183dbbfb6b", "350e0a5844a54c06"),
-    Mode.EXPERT: ("b0587c073bac0848", "a253f0935e8ed966", "711786fff24bde9e", "1a205a6b690ba2b0"),
+    Mode.FAMILY: ("447aa9ea8ee46f6a", "3706b241e1195d46", "a68ad702f1fb971b", "e540ad50d0dd967d"),
+    Mode.EXPERT: ("fee3f09ed79b9222", "ed52f375821f0932", "4ccd72ec22289240", "3dbba7932f826534"),
 }
 PROTOCOLS: Mapping[str, Protocol] = {
     protocol.name: protocol
