@@ -171,7 +171,11 @@ def verify(
     """
     from happycity_league.proof import verify as verify_league
 
-    results = verify_league(folder, processes=PROCESSES, noted=noted)
+    results, unchecked = verify_league(folder, processes=PROCESSES, noted=noted)
     hint = "and the noted hash is its own" if noted else "but no hash was compared: --noted HASH does that"
     typer.echo(f"commitment {results['commitment']}\nend of the chain {results['chain']}")
-    typer.echo(f"all of it is true: submissions, games, gains and ratings agree, {hint}")
+    if unchecked:
+        numbers = ", ".join(map(str, unchecked))
+        typer.echo(f"not computed again: gains of cycles {numbers}, by the evaluator of another version")
+    agreeing = "submissions, games and ratings" if unchecked else "submissions, games, gains and ratings"
+    typer.echo(f"all of it is true: {agreeing} agree, {hint}")

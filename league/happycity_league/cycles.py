@@ -11,7 +11,7 @@ from happycity.errors import ConfigError
 from happycity_league.config import AgentConfig, version_name
 from happycity_league.playing import play_cycle, table_title
 from happycity_league.projects import EditError, Project
-from happycity_league.results import gains_of, results_of
+from happycity_league.results import gains_evaluator, gains_of, results_of
 from happycity_league.state import AgentLeague, Cycle, Edit, EditOutcome
 from happycity_runtime.files import replacing
 from happycity_terminal.weaknesses import Weaknesses, weaknesses_of
@@ -41,7 +41,8 @@ async def run_league(league: AgentLeague, view: ProgressView) -> bool:
         if any(edit.outcome is EditOutcome.WAITING for edit in cycle.edits.values()):
             return False
         await play_cycle(league, view)
-        league.change(gains=gains_of(league, league.cycles[-1]), is_played=True)
+        gains = gains_of(league, league.cycles[-1])
+        league.change(gains=gains, evaluator=gains_evaluator(), is_played=True)
         view.remark(f"cycle {cycle.number} of {league.config.cycles} is over")
     with replacing(league.folder / RESULTS_FILE) as partial:
         partial.write_bytes(canonical(results_of(league)) + b"\n")

@@ -11,7 +11,7 @@ from happycity.records.record import Json
 from happycity_league.playing import table_title
 from happycity_league.state import AgentLeague, Cycle, EditOutcome
 from happycity_tournament.cli.tables import UNKNOWN, number_text
-from happycity_tournament.luck_adjusted import LuckAdjusted
+from happycity_tournament.luck_adjusted import LuckAdjusted, luck_evaluator
 from happycity_tournament.plain_json import plain_json
 from happycity_tournament.ratings.comparison import BotComparison, PairedGames
 from happycity_tournament.ratings.estimate import estimate_of
@@ -128,6 +128,11 @@ def trend_of(versions: Sequence[str], ratings: Ratings) -> tuple[float | None, f
                 return slope, None
             variance -= weight * other_weight * difference.margin**2
     return slope, math.sqrt(max(0.0, variance))
+
+
+def gains_evaluator() -> str:
+    """Return the digest of the evaluator by which this version takes the luck off gains."""
+    return luck_evaluator(0).digest
 
 
 def gains_of(league: AgentLeague, cycle: Cycle) -> dict[str, BotComparison]:

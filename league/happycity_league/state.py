@@ -80,6 +80,8 @@ class Cycle:
     """Whether all games are stored."""
     gains: Mapping[str, BotComparison] = field(default_factory=dict)
     """By agent with a new version: its games compared with those of the version before on the same deals."""
+    evaluator: str = ""
+    """The digest of the evaluator that took the luck off the gains; "" before there are any."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -179,12 +179,18 @@ def recording_luck(game: FinishedGame, record: Record) -> tuple[FinishedGame, st
 
 
 def check_luck(record: Json, positions: Iterator[Game]) -> None:
-    """Refuse a record, of a game with these positions, whose luck isn't that of this version's evaluator.
+    """Refuse a record, of a game with these positions, whose luck isn't what its evaluator says.
 
     Raises:
-        RecordError: it is another one, or malformed.
+        RecordError: it is another one, malformed, or by an evaluator that this version doesn't have.
     """
-    if luck_in(record) != luck_of(record, Evaluator(), positions):
+    noted, evaluator = luck_in(record), Evaluator()
+    if (named := record["luck"].get("evaluator")) != evaluator.digest:
+        raise RecordError(
+            f"luck: it is by evaluator {str(named)[:12]!a}, and this version has {evaluator.digest}: "
+            "verify with the version that played it"
+        )
+    if noted != luck_of(record, evaluator, positions):
         raise RecordError("luck: it is not what the evaluator says")
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from happycity import Config, Deal, Ending, FailurePolicy, Game, Incident, IncidentKind, Move
 from happycity.match import Fallback
-from happycity.records.record import Recorder
+from happycity.records.record import Recorder, RecordError
 from happycity_evaluation.evaluator import Evaluator
 from happycity_tournament.config import TournamentConfig
 from happycity_tournament.luck_adjusted import luck_of
@@ -54,7 +54,11 @@ def test_a_late_answer_is_one_decision_and_a_forfeit_all_that_follow(fallback: F
 def test_a_game_is_played_once_whatever_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
     """The fallback's moves and the luck are checked on the way; luck takes an open game besides."""
     record, found = record_of(CONFIG)
-    lucky = {**record, "luck": {"evaluator": "", "places": list(luck_of(record, Evaluator()))}}
+    evaluator = Evaluator()
+    luck = {"evaluator": evaluator.digest, "places": list(luck_of(record, evaluator))}
+    lucky = {**record, "luck": luck}
+    with pytest.raises(RecordError, match=r"by evaluator '0123', and this version has \w{12}: "):
+        replayed({**record, "luck": luck | {"evaluator": "0123"}}, CONFIG, unanswered)
     applied, apply = list[Move](), Game.apply
 
     def counted(game: Game, move: Move) -> None:
