@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from happycity import Config, Deal, Ending, FailurePolicy, Game, Incident, IncidentKind, Move
+from happycity.errors import RecordError
 from happycity.match import Fallback
-from happycity.records.record import Recorder, RecordError
+from happycity.records.record import Recorder
 from happycity_evaluation.evaluator import Evaluator
 from happycity_tournament.config import TournamentConfig
 from happycity_tournament.luck_adjusted import luck_of
